@@ -1,0 +1,58 @@
+//! The one error type of the crate.
+
+/// Shorthand for results of this crate.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What can go wrong between a table and a fitted model.
+///
+/// Messages name the parameter, column or row, what was found, and what to do about it.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A parameter is outside its range or does not fit the others.
+    #[error("parameter `{name}`: {message}")]
+    Parameter {
+        /// The parameter's name as the user knows it.
+        name: &'static str,
+        /// What was found, what is allowed, and the remedy.
+        message: String,
+    },
+    /// The data cannot be used as they are.
+    #[error("{0}")]
+    Data(String),
+    /// Two things that must agree in size do not.
+    #[error("{what}: expected {expected}, found {found}")]
+    Shape {
+        /// What was measured.
+        what: String,
+        /// The size it must have.
+        expected: usize,
+        /// The size it has.
+        found: usize,
+    },
+    /// A computation could not be carried through.
+    #[error("numerical failure in {place}: {message}")]
+    Numerical {
+        /// Which computation.
+        place: &'static str,
+        /// What happened and what may help.
+        message: String,
+    },
+}
+
+impl Error {
+    /// A [`Error::Parameter`].
+    pub fn parameter(name: &'static str, message: impl Into<String>) -> Self {
+        Self::Parameter { name, message: message.into() }
+    }
+
+    /// A [`Error::Data`].
+    pub fn data(message: impl Into<String>) -> Self {
+        Self::Data(message.into())
+    }
+
+    /// A [`Error::Shape`].
+    pub fn shape(what: impl Into<String>, expected: usize, found: usize) -> Self {
+        Self::Shape { what: what.into(), expected, found }
+    }
+}

@@ -1,0 +1,103 @@
+//! What a user calls to learn a metric.
+
+mod euclidean;
+
+pub use euclidean::Euclidean;
+
+use crate::solver::{Observer, Status};
+use crate::{Error, Labels, Matrix, Metric, Result};
+use serde::{Deserialize, Serialize};
+
+/// The rows that a metric is learned from.
+#[derive(Debug, Clone, Copy)]
+pub struct Training<'a> {
+    /// One row per instance; finite values only.
+    pub x: &'a Matrix,
+    /// The class of each row.
+    pub y: &'a Labels,
+    /// A weight per row; every row counts once where there are none.
+    pub weights: Option<&'a [f64]>,
+}
+
+impl<'a> Training<'a> {
+    /// Rows and labels without weights.
+    ///
+    /// # Errors
+    /// If the two differ in length, there is no row or no feature, or a value is not finite.
+    pub fn new(x: &'a Matrix, y: &'a Labels) -> Result<Self> {
+        if x.rows() != y.len() {
+            return Err(Error::shape("labels", x.rows(), y.len()));
+        }
+        if x.rows() == 0 {
+            return Err(Error::data("there are no rows to learn from"));
+        }
+        if x.cols() == 0 {
+            return Err(Error::data("there are no features to learn from"));
+        }
+        if let Some((i, j)) = x.first_non_finite() {
+            return Err(Error::data(format!("row {i}, feature {j} is {}: values must be finite", x[(i, j)])));
+        }
+        Ok(Self { x, y, weights: None })
+    }
+
+    /// The same with a weight per row.
+    ///
+    /// # Errors
+    /// If their number is not the rows', or one is negative or not finite, or all are zero.
+    pub fn with_weights(mut self, weights: &'a [f64]) -> Result<Self> {
+        if weights.len() != self.x.rows() {
+            return Err(Error::shape("weights", self.x.rows(), weights.len()));
+        }
+        if let Some(i) = weights.iter().position(|w| !(w.is_finite() && *w >= 0.0)) {
+            return Err(Error::data(format!("weight {i} is {}: weights must be finite and not negative", weights[i])));
+        }
+        if weights.iter().all(|&w| w == 0.0) {
+            return Err(Error::data("all weights are zero"));
+        }
+        self.weights = Some(weights);
+        Ok(self)
+    }
+}
+
+/// Figures of a fit. `None` where a method has none.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Outcome {
+    /// How the fit ended.
+    pub status: Status,
+    /// The trade-off parameter that was used.
+    pub c: Option<f64>,
+    /// The trade-off from which on the zero metric is optimal.
+    pub c_max: Option<f64>,
+    /// Objective at the returned metric.
+    pub objective: Option<f64>,
+    /// Certified lower bound of the objective.
+    pub dual: Option<f64>,
+    /// Certified relative gap between the two.
+    pub gap: Option<f64>,
+    /// Iterations done.
+    pub iterations: usize,
+    /// Things the user should know, in plain sentences.
+    pub notes: Vec<String>,
+}
+
+/// A learned metric and how it came about.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fit {
+    /// The metric, on the features it was learned from.
+    pub metric: Metric,
+    /// Figures of the fit.
+    pub outcome: Outcome,
+}
+
+/// A method that learns a metric.
+pub trait Learner: Send + Sync {
+    /// The name that the command line and the model file use.
+    fn name(&self) -> &'static str;
+
+    /// Learns a metric.
+    ///
+    /// # Errors
+    /// If the data or the parameters do not allow it. A fit that stops early is not an error: its
+    /// [`Outcome::status`] tells.
+    fn fit(&self, data: &Training<'_>, observer: &mut dyn Observer) -> Result<Fit>;
+}

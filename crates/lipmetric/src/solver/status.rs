@@ -1,0 +1,44 @@
+use serde::{Deserialize, Serialize};
+
+/// How a fit ended. It never claims more than was shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Status {
+    /// There was nothing to optimise: the result is known in closed form.
+    ClosedForm,
+    /// The stopping tolerance was reached (a certified gap where the method has one).
+    Optimal,
+    /// No further progress was possible in floating point before the tolerance was reached.
+    Stalled,
+    /// The iteration limit came first.
+    IterationLimit,
+    /// The time limit came first.
+    TimeLimit,
+    /// The memory limit came first.
+    MemoryLimit,
+    /// The user interrupted the fit.
+    Interrupted,
+}
+
+impl Status {
+    /// Whether the fit did what was asked of it.
+    #[must_use]
+    pub fn converged(self) -> bool {
+        matches!(self, Self::ClosedForm | Self::Optimal)
+    }
+
+    /// The status in words, for a sentence such as "the fit ended: ...".
+    #[must_use]
+    pub fn describe(self) -> &'static str {
+        match self {
+            Self::ClosedForm => "exact, nothing to optimise",
+            Self::Optimal => "optimal to the tolerance",
+            Self::Stalled => "stalled before the tolerance was reached",
+            Self::IterationLimit => "stopped at the iteration limit",
+            Self::TimeLimit => "stopped at the time limit",
+            Self::MemoryLimit => "stopped at the memory limit",
+            Self::Interrupted => "interrupted",
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! Raw columns, as a file holds them: before anything is decided about types or missing values.
+
+/// Text cells of one column, stored end to end.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Texts {
+    text: String,
+    ends: Vec<usize>,
+}
+
+impl Texts {
+    /// No cells.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a cell.
+    pub fn push(&mut self, cell: &str) {
+        self.text.push_str(cell);
+        self.ends.push(self.text.len());
+    }
+
+    /// Cell `i`.
+    ///
+    /// # Panics
+    /// If `i` is out of range.
+    #[must_use]
+    pub fn get(&self, i: usize) -> &str {
+        let start = if i == 0 { 0 } else { self.ends[i - 1] };
+        &self.text[start..self.ends[i]]
+    }
+
+    /// Number of cells.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether there is no cell.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// The cells in order.
+    pub fn iter(&self) -> impl Iterator<Item = &str> {
+        (0..self.len()).map(|i| self.get(i))
+    }
+}
+
+impl<S: AsRef<str>> FromIterator<S> for Texts {
+    fn from_iter<I: IntoIterator<Item = S>>(cells: I) -> Self {
+        let mut texts = Self::new();
+        for cell in cells {
+            texts.push(cell.as_ref());
+        }
+        texts
+    }
+}
+
+/// The cells of one column.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Values {
+    /// From a binary format that knows its numbers; NaN is a missing value.
+    Number(Vec<f64>),
+    /// From a text format, exactly as written (surrounding blanks trimmed), or text of a binary one.
+    Text(Texts),
+}
+
+impl Values {
+    /// Number of cells.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Number(v) => v.len(),
+            Self::Text(t) => t.len(),
+        }
+    }
+
+    /// Whether there is no cell.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// A named column.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Column {
+    /// Its name; `x1`, `x2`, ... where the source has none.
+    pub name: String,
+    /// Its cells.
+    pub values: Values,
+}
+
+/// Columns of equal length and where they came from.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Table {
+    /// What messages call the source: a path, a data set's name or `standard input`.
+    pub origin: String,
+    /// The columns, in the source's order.
+    pub columns: Vec<Column>,
+    /// Whether the names are the source's own. Columns of a source without names are matched by position.
+    pub named: bool,
+    /// Whether a column that is not there is all zeros (sparse formats) rather than absent.
+    pub sparse: bool,
+    /// For text sources, the line (from 1) that each row begins on; empty otherwise.
+    pub lines: Vec<u64>,
+    /// How many rows of the source came before this table's first (a table may be one batch of a stream).
+    pub first_row: usize,
+}
+
+impl Table {
+    /// Number of rows.
+    #[must_use]
+    pub fn rows(&self) -> usize {
+        self.columns.first().map_or(0, |c| c.values.len())
+    }
+
+    /// The index of the column of this name.
+    #[must_use]
+    pub fn position(&self, name: &str) -> Option<usize> {
+        self.columns.iter().position(|c| c.name == name)
+    }
+
+    /// Where row `i` stands, for messages: `file.csv, line 12` or `file.npy, row 12` (rows counted from 1).
+    #[must_use]
+    pub fn place(&self, i: usize) -> String {
+        match self.lines.get(i) {
+            Some(line) => format!("{}, line {line}", self.origin),
+            None => format!("{}, row {}", self.origin, self.first_row + i + 1),
+        }
+    }
+}
+
+/// Whether a text cell stands for a missing value: nothing at all, `NA`, `N/A`, `NaN`, `null` or `?`, in any case.
+#[must_use]
+pub fn is_missing(cell: &str) -> bool {
+    let cell = cell.trim();
+    cell.is_empty() || cell == "?" || ["na", "n/a", "nan", "null"].iter().any(|m| cell.eq_ignore_ascii_case(m))
+}
