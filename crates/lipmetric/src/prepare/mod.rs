@@ -1,1 +1,38 @@
-//! Under construction.
+//! From raw columns to a dense matrix: column types, missing values, categories, scaling.
+//!
+//! Every step is *fitted* on training rows, can be shown, travels inside the model, and is applied again, unchanged,
+//! to the rows of a prediction:
+//!
+//! 1. [`Schema::infer`] decides which column is what (numeric, boolean, category; the label; ignored ones).
+//! 2. [`Schema::read`] lines a table's columns up with the schema and gives a [`Frame`]; a column that is new, absent
+//!    or of another type is an error that names it.
+//! 3. [`Preparation::fit`] learns fill values and scaling from (some rows of) a frame, [`Preparation::apply`] makes
+//!    the matrix.
+//!
+//! ```
+//! use lipmetric::prepare::{Fill, Preparation, Roles, Scaling, Schema, Unseen};
+//! use lipmetric::table::{Column, Table, Values};
+//! let text = |name: &str, cells: &[&str]| Column { name: name.into(), values: Values::Text(cells.iter().collect()) };
+//! let table = Table {
+//!     origin: "rows.csv".into(),
+//!     columns: vec![text("size", &["1", "", "3"]), text("colour", &["red", "blue", "red"]), text("kind", &["a", "b", "b"])],
+//!     named: true, sparse: false, lines: vec![2, 3, 4], first_row: 0,
+//! };
+//! let schema = Schema::infer(&table, &Roles::default())?;
+//! let frame = schema.read(&table, Unseen::Error)?;
+//! let preparation = Preparation::fit(schema, &frame, None, Fill::Median, Scaling::None)?;
+//! let x = preparation.apply(&frame)?;
+//! assert_eq!(preparation.feature_names(), ["size", "colour=blue", "colour=red"]);
+//! assert_eq!(x.row(1), [2.0, 1.0, 0.0]);
+//! # Ok::<(), lipmetric::Error>(())
+//! ```
+
+mod fitted;
+mod frame;
+mod infer;
+mod schema;
+
+pub use fitted::{Fill, Preparation, Scaling, Step};
+pub use frame::{Cells, Frame};
+pub use infer::{ColumnRef, Roles};
+pub use schema::{Encoding, Feature, Kind, LabelColumn, Schema, Unseen};

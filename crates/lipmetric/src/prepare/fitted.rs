@@ -1,0 +1,349 @@
+use super::frame::{Cells, Frame};
+use super::schema::{Encoding, Schema, Unseen};
+use crate::table::Table;
+use crate::{Error, Matrix, Result};
+use serde::{Deserialize, Serialize};
+
+/// How a missing value is filled. Categories are filled with their most frequent level by every rule but `Error`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Fill {
+    /// The median of the training values.
+    #[default]
+    Median,
+    /// Their mean.
+    Mean,
+    /// The most frequent of them (the smallest of several).
+    Mode,
+    /// Zero.
+    Zero,
+    /// Missing values are refused.
+    Error,
+}
+
+/// How numeric and boolean features are scaled. One-hot columns stay 0 and 1, constant features stay unscaled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Scaling {
+    /// Not at all.
+    None,
+    /// To mean 0 and standard deviation 1.
+    #[default]
+    Standard,
+    /// To the range 0 to 1.
+    Minmax,
+}
+
+macro_rules! names {
+    ($type:ty, $parameter:literal, $($name:literal => $variant:path),+) => {
+        impl std::str::FromStr for $type {
+            type Err = Error;
+
+            fn from_str(s: &str) -> Result<Self> {
+                match s {
+                    $($name => Ok($variant),)+
+                    _ => Err(Error::parameter($parameter, format!("`{s}` is not one of {}", [$($name),+].join(", ")))),
+                }
+            }
+        }
+
+        impl std::fmt::Display for $type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(match self { $($variant => $name),+ })
+            }
+        }
+    };
+}
+names!(Fill, "fill", "median" => Fill::Median, "mean" => Fill::Mean, "mode" => Fill::Mode, "zero" => Fill::Zero, "error" => Fill::Error);
+names!(Scaling, "scale", "none" => Scaling::None, "standard" => Scaling::Standard, "minmax" => Scaling::Minmax);
+
+/// What was learned for one feature.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Step {
+    /// A numeric or boolean feature becomes `(value - offset) / scale`.
+    Number {
+        /// Stands in for a missing value, before scaling.
+        fill: f64,
+        /// Subtracted.
+        offset: f64,
+        /// Divided by.
+        scale: f64,
+        /// How many training values were missing.
+        missing: usize,
+    },
+    /// A category becomes one 0/1 column per level.
+    Level {
+        /// The level that stands in for a missing value.
+        fill: u32,
+        /// How many training values were missing.
+        missing: usize,
+    },
+}
+
+/// Fitted preparation: a schema, and what each feature's training values taught.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Preparation {
+    schema: Schema,
+    fill: Fill,
+    scaling: Scaling,
+    steps: Vec<Step>,
+}
+
+impl Preparation {
+    /// Learns fill values and scaling from these rows of a frame (all, if none are named).
+    ///
+    /// # Errors
+    /// If a value is missing and `fill` is [`Fill::Error`], or a feature has no value in these rows.
+    pub fn fit(schema: Schema, frame: &Frame, rows: Option<&[usize]>, fill: Fill, scaling: Scaling) -> Result<Self> {
+        let all: Vec<usize>;
+        let rows = match rows {
+            Some(rows) => rows,
+            None => {
+                all = (0..frame.rows()).collect();
+                &all
+            }
+        };
+        let steps = schema
+            .features
+            .iter()
+            .zip(frame.cells())
+            .map(|(feature, cells)| {
+                let step = match cells {
+                    Cells::Number(values) => fit_number(rows.iter().map(|&i| values[i]), fill, scaling),
+                    Cells::Level(codes) => fit_level(rows.iter().map(|&i| codes[i])),
+                };
+                let missing = match step {
+                    Step::Number { missing, .. } | Step::Level { missing, .. } => missing,
+                };
+                if missing > 0 && fill == Fill::Error {
+                    return Err(Error::data(format!(
+                        "column `{}` has {missing} missing values, which `--fill error` refuses; choose another rule",
+                        feature.name
+                    )));
+                }
+                if missing == rows.len() {
+                    return Err(Error::data(format!(
+                        "every training value of column `{}` is missing; leave the column out",
+                        feature.name
+                    )));
+                }
+                Ok(step)
+            })
+            .collect::<Result<_>>()?;
+        Ok(Self { schema, fill, scaling, steps })
+    }
+
+    /// The schema.
+    #[must_use]
+    pub fn schema(&self) -> &Schema {
+        &self.schema
+    }
+
+    /// The rule for missing values.
+    #[must_use]
+    pub fn fill(&self) -> Fill {
+        self.fill
+    }
+
+    /// The scaling.
+    #[must_use]
+    pub fn scaling(&self) -> Scaling {
+        self.scaling
+    }
+
+    /// What was learned for each feature of the schema.
+    #[must_use]
+    pub fn steps(&self) -> &[Step] {
+        &self.steps
+    }
+
+    /// Number of columns that [`Self::apply`] gives.
+    #[must_use]
+    pub fn width(&self) -> usize {
+        self.schema.features.iter().map(|f| columns_of(&f.encoding)).sum()
+    }
+
+    /// The names of those columns: the feature's, or `feature=level`.
+    #[must_use]
+    pub fn feature_names(&self) -> Vec<String> {
+        let mut names = Vec::with_capacity(self.width());
+        for feature in &self.schema.features {
+            match &feature.encoding {
+                Encoding::Category { levels } => names.extend(levels.iter().map(|l| format!("{}={l}", feature.name))),
+                _ => names.push(feature.name.clone()),
+            }
+        }
+        names
+    }
+
+    /// The matrix of a table: [`Schema::read`], then [`Self::apply`], with the table's places in the messages.
+    ///
+    /// # Errors
+    /// As [`Schema::read`]; or if a value is missing and the rule is [`Fill::Error`].
+    pub fn read(&self, table: &Table, unseen: Unseen) -> Result<Matrix> {
+        let frame = self.schema.read(table, unseen)?;
+        self.refuse_missing(&frame, 0..frame.rows(), |i| table.place(i))?;
+        self.apply(&frame)
+    }
+
+    /// The matrix of a frame that was read by this preparation's schema.
+    ///
+    /// # Errors
+    /// If a value is missing and the rule is [`Fill::Error`].
+    pub fn apply(&self, frame: &Frame) -> Result<Matrix> {
+        let rows: Vec<usize> = (0..frame.rows()).collect();
+        self.apply_rows(frame, &rows)
+    }
+
+    fn refuse_missing(
+        &self,
+        frame: &Frame,
+        rows: impl Iterator<Item = usize>,
+        place: impl Fn(usize) -> String,
+    ) -> Result<()> {
+        if self.fill != Fill::Error {
+            return Ok(());
+        }
+        for i in rows {
+            let gap = self.schema.features.iter().zip(frame.cells()).find(|(_, cells)| match cells {
+                Cells::Number(values) => values[i].is_nan(),
+                Cells::Level(codes) => codes[i] == Cells::MISSING,
+            });
+            if let Some((feature, _)) = gap {
+                return Err(Error::data(format!(
+                    "{}, column `{}`: the value is missing, which the model's rule for missing values (error) refuses",
+                    place(i),
+                    feature.name
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// The matrix of some rows of a frame.
+    ///
+    /// # Errors
+    /// If a value is missing and the rule is [`Fill::Error`].
+    pub fn apply_rows(&self, frame: &Frame, rows: &[usize]) -> Result<Matrix> {
+        self.refuse_missing(frame, rows.iter().copied(), |i| format!("row {}", i + 1))?;
+        let mut x = Matrix::zeros(rows.len(), self.width());
+        let mut at = 0;
+        for ((feature, step), cells) in self.schema.features.iter().zip(&self.steps).zip(frame.cells()) {
+            match (step, cells) {
+                (Step::Number { fill, offset, scale, .. }, Cells::Number(values)) => {
+                    for (r, &i) in rows.iter().enumerate() {
+                        let value = if values[i].is_nan() { *fill } else { values[i] };
+                        x[(r, at)] = scaled(value, *offset, *scale);
+                    }
+                }
+                (Step::Level { fill, .. }, Cells::Level(codes)) => {
+                    for (r, &i) in rows.iter().enumerate() {
+                        let code = if codes[i] == Cells::MISSING { *fill } else { codes[i] };
+                        if code != Cells::UNSEEN {
+                            x[(r, at + code as usize)] = 1.0;
+                        }
+                    }
+                }
+                _ => unreachable!("a frame is read by the schema that its preparation was fitted with"),
+            }
+            at += columns_of(&feature.encoding);
+        }
+        Ok(x)
+    }
+}
+
+fn columns_of(encoding: &Encoding) -> usize {
+    match encoding {
+        Encoding::Category { levels } => levels.len(),
+        _ => 1,
+    }
+}
+
+/// `(value - offset) / scale`, where the difference may be too large for a float and the quotient is not.
+fn scaled(value: f64, offset: f64, scale: f64) -> f64 {
+    let difference = value - offset;
+    let scaled = if difference.is_finite() { difference / scale } else { value / scale - offset / scale };
+    scaled.clamp(f64::MIN, f64::MAX)
+}
+
+fn fit_number(values: impl Iterator<Item = f64>, fill: Fill, scaling: Scaling) -> Step {
+    let mut total = 0;
+    let mut present: Vec<f64> = values.inspect(|_| total += 1).filter(|v| !v.is_nan()).collect();
+    let missing = total - present.len();
+    if present.is_empty() {
+        return Step::Number { fill: 0.0, offset: 0.0, scale: 1.0, missing };
+    }
+    present.sort_unstable_by(f64::total_cmp);
+    let fill = match fill {
+        Fill::Median => median(&present),
+        Fill::Mean => mean(&present),
+        Fill::Mode => mode(&present),
+        Fill::Zero | Fill::Error => 0.0,
+    };
+    // The filled column is what gets scaled, so its own mean and range count.
+    let at = present.partition_point(|v| *v < fill);
+    present.splice(at..at, std::iter::repeat_n(fill, missing));
+    let (offset, scale) = match scaling {
+        Scaling::None => (0.0, 1.0),
+        Scaling::Standard => (mean(&present), deviation(&present)),
+        Scaling::Minmax => {
+            let (low, high) = (present[0], present[present.len() - 1]);
+            (low, (high - low).min(f64::MAX))
+        }
+    };
+    // A constant column has no spread: rounding alone must not blow it up.
+    let spread = present[present.len() - 1] > present[0] && scale > 0.0;
+    Step::Number { fill, offset, scale: if spread { scale } else { 1.0 }, missing }
+}
+
+fn fit_level(codes: impl Iterator<Item = u32>) -> Step {
+    let mut counts: Vec<usize> = Vec::new();
+    let mut missing = 0;
+    for code in codes {
+        if code >= Cells::UNSEEN {
+            missing += usize::from(code == Cells::MISSING);
+            continue;
+        }
+        let code = code as usize;
+        if counts.len() <= code {
+            counts.resize(code + 1, 0);
+        }
+        counts[code] += 1;
+    }
+    let most = counts.iter().max().copied().unwrap_or(0);
+    let fill = counts.iter().position(|&c| c == most).unwrap_or(0);
+    Step::Level { fill: fill as u32, missing }
+}
+
+fn median(sorted: &[f64]) -> f64 {
+    let half = sorted.len() / 2;
+    if sorted.len() % 2 == 1 { sorted[half] } else { sorted[half - 1] / 2.0 + sorted[half] / 2.0 }
+}
+
+fn mode(sorted: &[f64]) -> f64 {
+    let mut best = (0, sorted[0]);
+    for run in sorted.chunk_by(|a, b| a == b) {
+        if run.len() > best.0 {
+            best = (run.len(), run[0]);
+        }
+    }
+    best.1
+}
+
+/// The largest magnitude: sums of values divided by it cannot overflow.
+fn magnitude(values: &[f64]) -> f64 {
+    let m = values.iter().fold(0.0_f64, |m, v| m.max(v.abs()));
+    if m > 0.0 { m } else { 1.0 }
+}
+
+fn mean(values: &[f64]) -> f64 {
+    let m = magnitude(values);
+    values.iter().map(|v| v / m).sum::<f64>() / values.len() as f64 * m
+}
+
+fn deviation(values: &[f64]) -> f64 {
+    let m = magnitude(values);
+    let centre = mean(values) / m;
+    (values.iter().map(|v| (v / m - centre).powi(2)).sum::<f64>() / values.len() as f64).sqrt() * m
+}
