@@ -30,6 +30,9 @@ pub enum Error {
         /// The size it has.
         found: usize,
     },
+    /// The user gave up.
+    #[error("interrupted")]
+    Interrupted,
     /// A computation could not be carried through.
     #[error("numerical failure in {place}: {message}")]
     Numerical {

@@ -16,6 +16,7 @@
 //! | how a fit is steered and how it ended | [`solver`] |
 //! | the learned map `x -> L x` | [`metric`] |
 //! | exact k-nearest-neighbour classification | [`classify`] |
+//! | all of it in one piece, ready to predict | [`model`] |
 //! | splits, scores, comparisons | [`evaluate`] |
 //!
 //! Nothing in this crate reads files or prints.
@@ -28,6 +29,7 @@ pub mod learner;
 mod linalg;
 pub mod matrix;
 pub mod metric;
+pub mod model;
 pub mod prepare;
 pub mod solver;
 pub mod table;
@@ -36,3 +38,9 @@ pub use error::{Error, Result};
 pub use labels::Labels;
 pub use matrix::Matrix;
 pub use metric::Metric;
+pub use model::Model;
+
+/// The README's examples are tests, too.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

@@ -1,1 +1,26 @@
-//! Under construction.
+//! Exact k-nearest-neighbour search and classification.
+//!
+//! | file | what it does |
+//! |---|---|
+//! | `index` | [`NeighbourIndex`]: rows to search in, the choice of how, checks |
+//! | `choose` | the rule of [`Algorithm::Auto`] |
+//! | `brute`, `tree` | the two searches |
+//! | `screen` | scores in single precision with a bound on their error: the kernel of both |
+//! | `candidates` | which rows may still be among the nearest, given such scores |
+//! | `distance` | the distance that decides in the end |
+//! | `neighbours` | [`Neighbours`]: what a search returns |
+//! | `knn` | [`KnnClassifier`]: votes, shares, margins |
+
+mod brute;
+mod candidates;
+mod choose;
+mod distance;
+mod index;
+mod knn;
+mod neighbours;
+mod screen;
+mod tree;
+
+pub use index::{Algorithm, NeighbourIndex};
+pub use knn::{KnnClassifier, Prediction, Weights};
+pub use neighbours::Neighbours;

@@ -7,6 +7,7 @@ pub use euclidean::Euclidean;
 use crate::solver::{Observer, Status};
 use crate::{Error, Labels, Matrix, Metric, Result};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// The rows that a metric is learned from.
 #[derive(Debug, Clone, Copy)]
@@ -93,6 +94,11 @@ pub struct Fit {
 pub trait Learner: Send + Sync {
     /// The name that the command line and the model file use.
     fn name(&self) -> &'static str;
+
+    /// The parameters, as the command line and the model file name them.
+    fn parameters(&self) -> BTreeMap<String, serde_json::Value> {
+        BTreeMap::new()
+    }
 
     /// Learns a metric.
     ///

@@ -1,5 +1,9 @@
 //! Dense algebra. The only place that names faer.
 
+mod singular;
+
+pub(crate) use singular::singular_values;
+
 use crate::Matrix;
 use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, MatRef, Par};

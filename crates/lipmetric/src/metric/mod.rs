@@ -63,6 +63,31 @@ impl Metric {
         linalg::transposed_product(&self.factor, &self.factor)
     }
 
+    /// The diagonal of `M`: how much each feature counts by itself.
+    #[must_use]
+    pub fn diagonal(&self) -> Vec<f64> {
+        let mut diagonal = vec![0.0; self.features()];
+        for k in 0..self.rank() {
+            for (d, l) in diagonal.iter_mut().zip(self.factor.row(k)) {
+                *d += l * l;
+            }
+        }
+        diagonal
+    }
+
+    /// The eigenvalues of `M` that are not zero by construction, largest first: as many as the rank. They are the
+    /// squared singular values of `L`, so that none comes out negative.
+    ///
+    /// # Errors
+    /// If the decomposition does not converge.
+    pub fn spectrum(&self) -> Result<Vec<f64>> {
+        let values = linalg::singular_values(&self.factor).ok_or_else(|| Error::Numerical {
+            place: "the metric's spectrum",
+            message: "the singular value decomposition did not converge".to_owned(),
+        })?;
+        Ok(values.into_iter().map(|s| s * s).collect())
+    }
+
     /// `||L (x - y)||^2`. This is the paper's `rho_M`; its square root is the one that obeys the triangle inequality.
     ///
     /// # Panics
@@ -89,5 +114,31 @@ impl Metric {
             return Err(Error::shape("features of the rows to map", self.features(), x.cols()));
         }
         Ok(linalg::product_transposed(x, &self.factor))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spectrum_and_diagonal_are_those_of_m() {
+        let metric = Metric::new(Matrix::from_rows(&[[1e5, 0.0, 0.0], [0.0, 3.0, 4.0]])).unwrap();
+        let spectrum = metric.spectrum().unwrap();
+        assert!((spectrum[0] / 1e10 - 1.0).abs() < 1e-12 && (spectrum[1] - 25.0).abs() < 1e-9, "{spectrum:?}");
+        assert_eq!(metric.diagonal(), [1e10, 9.0, 16.0]);
+        let m = Metric::new(Matrix::from_rows(&[[1.0, 2.0], [3.0, -1.0]])).unwrap().matrix();
+        assert_eq!(m, Matrix::from_rows(&[[10.0, -1.0], [-1.0, 5.0]]));
+    }
+
+    #[test]
+    fn mapped_rows_are_as_far_apart_as_the_metric_says() {
+        let metric = Metric::new(Matrix::from_rows(&[[1.0, 2.0, 0.0], [0.5, -1.0, 3.0]])).unwrap();
+        let x = Matrix::from_rows(&[[1.0, 2.0, 3.0], [-1.0, 0.5, 0.0]]);
+        let z = metric.transform(&x).unwrap();
+        let mapped: f64 = z.row(0).iter().zip(z.row(1)).map(|(a, b)| (a - b) * (a - b)).sum();
+        assert!((mapped - metric.squared_distance(x.row(0), x.row(1))).abs() < 1e-12);
+        assert!(metric.transform(&Matrix::zeros(2, 2)).is_err());
+        assert!(Metric::new(Matrix::from_rows(&[[f64::NAN]])).is_err());
     }
 }
