@@ -1,1 +1,37 @@
 //! Files in and out for lipmetric: tables, the model file, the bundled data sets.
+//!
+//! | step | module |
+//! |---|---|
+//! | where bytes come from: a path, standard input, memory; gzip undone | [`source`] |
+//! | CSV, TSV, LIBSVM, NPY, NPZ, Parquet: told by name, else by content | [`format`](mod@format) |
+//! | a file as a table, whole or batch by batch | [`read`] |
+//! | a table as a file, written atomically | [`write`](mod@write) |
+//! | a fitted model as a file | [`model`] |
+//! | the data sets that travel with the program, and the one that is fetched | [`datasets`] |
+//!
+//! ```
+//! use lipmetric_io::{ReadOptions, Source, read_table};
+//!
+//! let source = Source::bytes("flowers.csv", "height,width,label\n1.5,2,iris\n3,,rose\n");
+//! let table = read_table(&source, &ReadOptions::default())?;
+//! assert_eq!(table.rows(), 2);
+//! assert_eq!(table.columns[0].name, "height");
+//! assert_eq!(table.place(1), "flowers.csv, line 3");
+//! # Ok::<(), lipmetric_io::Error>(())
+//! ```
+
+pub mod datasets;
+pub mod error;
+pub mod format;
+pub mod model;
+mod npy;
+mod numbers;
+pub mod read;
+pub mod source;
+pub mod write;
+
+pub use error::{Error, ErrorKind, Result};
+pub use format::Format;
+pub use read::{ReadOptions, TableStream, read_table};
+pub use source::Source;
+pub use write::{TableWriter, Target, WriteOptions, atomic_write};

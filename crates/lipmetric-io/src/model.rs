@@ -1,0 +1,246 @@
+//! The model file: one safetensors file, readable from the command line, Rust and Python alike.
+//!
+//! | tensor | type and shape | what |
+//! |---|---|---|
+//! | `L` | f64, rank x features | the metric's factor: `rho(x, y) = ||L (x - y)||^2` on prepared features |
+//! | `train.x` | f64, rows x features | the prepared training rows (absent if the model was stored without them) |
+//! | `train.y` | u32, rows | their classes, as indices into `classes` |
+//!
+//! The metadata entry `lipmetric` is a JSON object: `format_version`, `program_version`, `checksum`, and `model`, which
+//! holds the method and its parameters, the preparation steps, the columns' names, the classes and how the fit ended.
+//! The checksum is the SHA-256 of the model's JSON text and every tensor, so that a file that was changed or damaged is
+//! never used. No time or place of writing is stored: the same fit gives the same bytes.
+
+use crate::{Error, Result, Source, atomic_write};
+use lipmetric::learner::Outcome;
+use lipmetric::model::{Model, TrainingRows, Voting};
+use lipmetric::prepare::Preparation;
+use lipmetric::{Matrix, Metric};
+use safetensors::tensor::{Dtype, SafeTensorError, SafeTensors, TensorView};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use sha2::{Digest, Sha256};
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
+
+/// The format that this program writes, and the newest that it reads.
+pub const FORMAT_VERSION: u32 = 1;
+
+const KEY: &str = "lipmetric";
+
+#[derive(Serialize, Deserialize)]
+struct Header {
+    format_version: u32,
+    program_version: String,
+    checksum: String,
+    model: Box<RawValue>,
+}
+
+/// As [`Header`], but leaving everything open that a later format may change.
+#[derive(Deserialize)]
+struct AnyHeader {
+    format_version: u32,
+    #[serde(default)]
+    program_version: String,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Description<'a> {
+    method: Cow<'a, str>,
+    parameters: Cow<'a, BTreeMap<String, serde_json::Value>>,
+    voting: Voting,
+    outcome: Cow<'a, Outcome>,
+    classes: Cow<'a, [String]>,
+    class_counts: Cow<'a, [usize]>,
+    feature_names: Vec<String>,
+    preparation: Cow<'a, Preparation>,
+}
+
+/// A model as a file holds it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StoredModel {
+    /// The model.
+    pub model: Model,
+    /// The version of the program that wrote it.
+    pub program_version: String,
+    /// The version of the format.
+    pub format_version: u32,
+    /// SHA-256 of its content, in hexadecimal.
+    pub checksum: String,
+}
+
+/// The bytes of a model's file.
+///
+/// # Errors
+/// If the model cannot be written down (a size beyond the format's limits).
+pub fn model_to_bytes(model: &Model) -> Result<Vec<u8>> {
+    let fail = |e: &dyn std::fmt::Display| Error::data("the model", format!("it cannot be stored: {e}"));
+    let description = Description {
+        method: Cow::Borrowed(&model.method),
+        parameters: Cow::Borrowed(&model.parameters),
+        voting: model.voting,
+        outcome: Cow::Borrowed(&model.outcome),
+        classes: Cow::Borrowed(&model.classes),
+        class_counts: Cow::Borrowed(&model.class_counts),
+        feature_names: model.preparation.feature_names(),
+        preparation: Cow::Borrowed(&model.preparation),
+    };
+    let text = serde_json::to_string(&description).map_err(|e| fail(&e))?;
+    let mut tensors: BTreeMap<&str, (Dtype, Vec<usize>, Vec<u8>)> = BTreeMap::new();
+    let f64s = |m: &Matrix| m.as_slice().iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<u8>>();
+    let factor = model.metric.factor();
+    tensors.insert("L", (Dtype::F64, vec![factor.rows(), factor.cols()], f64s(factor)));
+    if let Some(rows) = &model.training {
+        tensors.insert("train.x", (Dtype::F64, vec![rows.x.rows(), rows.x.cols()], f64s(&rows.x)));
+        let codes = rows.codes.iter().flat_map(|c| c.to_le_bytes()).collect();
+        tensors.insert("train.y", (Dtype::U32, vec![rows.codes.len()], codes));
+    }
+    let views = tensors
+        .iter()
+        .map(|(name, (dtype, shape, bytes))| Ok((*name, TensorView::new(*dtype, shape.clone(), bytes)?)))
+        .collect::<Result<Vec<_>, SafeTensorError>>()
+        .map_err(|e| fail(&e))?;
+    let header = Header {
+        format_version: FORMAT_VERSION,
+        program_version: env!("CARGO_PKG_VERSION").to_owned(),
+        checksum: checksum(&text, &views),
+        model: RawValue::from_string(text).map_err(|e| fail(&e))?,
+    };
+    let header = serde_json::to_string(&header).map_err(|e| fail(&e))?;
+    // One entry only: the order of several would vary from run to run.
+    let metadata = HashMap::from([(KEY.to_owned(), header)]);
+    safetensors::serialize(views, Some(metadata)).map_err(|e| fail(&e))
+}
+
+/// Writes a model's file, atomically: there is the whole new file in the end, or what was there before.
+///
+/// # Errors
+/// If the system refuses.
+pub fn save_model(model: &Model, path: impl AsRef<Path>) -> Result<()> {
+    let bytes = model_to_bytes(model)?;
+    atomic_write(path, |w| w.write_all(&bytes))
+}
+
+/// Reads a model's file.
+///
+/// # Errors
+/// If the system refuses, or the file is no model, cut short, changed, or of a newer format: the message says which.
+pub fn load_model(path: impl AsRef<Path>) -> Result<StoredModel> {
+    let path = path.as_ref();
+    let bytes = Source::Path(path.to_path_buf()).read_all()?;
+    model_from_bytes(&path.display().to_string(), &bytes)
+}
+
+/// A model from the bytes of its file; `origin` is what messages call it.
+///
+/// # Errors
+/// As [`load_model`].
+pub fn model_from_bytes(origin: &str, bytes: &[u8]) -> Result<StoredModel> {
+    let foreign = || Error::data(origin, "this is not a lipmetric model; `lipmetric fit --model FILE` writes one");
+    let damaged = |what: &str| Error::data(origin, format!("the model file is damaged: {what}; fit the model again"));
+    if bytes.len() < 9 || bytes[8] != b'{' {
+        return Err(if bytes.is_empty() { damaged("it is empty") } else { foreign() });
+    }
+    let (_, metadata) = SafeTensors::read_metadata(bytes).map_err(|e| match e {
+        SafeTensorError::InvalidHeaderLength
+        | SafeTensorError::MetadataIncompleteBuffer
+        | SafeTensorError::HeaderTooSmall => damaged("it is cut short or has grown"),
+        SafeTensorError::HeaderTooLarge => foreign(),
+        e => damaged(&e.to_string()),
+    })?;
+    let text = metadata.metadata().as_ref().and_then(|m| m.get(KEY)).ok_or_else(foreign)?;
+    let any: AnyHeader = serde_json::from_str(text).map_err(|e| damaged(&e.to_string()))?;
+    if any.format_version > FORMAT_VERSION {
+        return Err(Error::data(
+            origin,
+            format!(
+                "the model file has format {}, written by lipmetric {}; this program reads up to format \
+                 {FORMAT_VERSION}: update it",
+                any.format_version, any.program_version
+            ),
+        ));
+    }
+    let header: Header = serde_json::from_str(text).map_err(|e| damaged(&e.to_string()))?;
+    let tensors = SafeTensors::deserialize(bytes).map_err(|e| damaged(&e.to_string()))?;
+    let mut views: Vec<(String, TensorView<'_>)> = tensors.tensors();
+    views.sort_by(|a, b| a.0.cmp(&b.0));
+    if checksum(header.model.get(), &views) != header.checksum {
+        return Err(damaged("its content does not match its checksum, so it was changed after it was written"));
+    }
+    let description: Description<'_> = serde_json::from_str(header.model.get()).map_err(|e| damaged(&e.to_string()))?;
+    let model = assemble(description, &views).map_err(|what| damaged(&what))?;
+    Ok(StoredModel {
+        model,
+        program_version: header.program_version,
+        format_version: header.format_version,
+        checksum: header.checksum,
+    })
+}
+
+fn assemble(d: Description<'_>, views: &[(String, TensorView<'_>)]) -> Result<Model, String> {
+    let find = |name: &str| views.iter().find(|(n, _)| n == name).map(|(_, v)| v);
+    let matrix = |name: &str| -> Result<Option<Matrix>, String> {
+        let Some(view) = find(name) else { return Ok(None) };
+        match (view.dtype(), view.shape()) {
+            (Dtype::F64, &[rows, cols]) => {
+                let values = view.data().chunks_exact(8).map(|b| f64::from_le_bytes(word(b))).collect();
+                Matrix::from_vec(rows, cols, values).map(Some).map_err(|e| e.to_string())
+            }
+            _ => Err(format!("tensor `{name}` is not a matrix of 64-bit floats")),
+        }
+    };
+    let factor = matrix("L")?.ok_or("the factor L is absent")?;
+    let width = d.preparation.width();
+    if factor.cols() != width {
+        return Err(format!("the factor L has {} columns for {width} features", factor.cols()));
+    }
+    let training = match (matrix("train.x")?, find("train.y")) {
+        (None, None) => None,
+        (Some(x), Some(y)) if y.dtype() == Dtype::U32 && y.shape() == [x.rows()] && x.cols() == width => {
+            let codes: Vec<u32> = y.data().chunks_exact(4).map(|b| u32::from_le_bytes(word(b))).collect();
+            if codes.iter().any(|&c| c as usize >= d.classes.len()) {
+                return Err("a training row has a class that is not listed".to_owned());
+            }
+            Some(TrainingRows { x, codes })
+        }
+        _ => return Err("the training rows and their classes do not fit together".to_owned()),
+    };
+    if training.as_ref().is_some_and(|t| t.x.first_non_finite().is_some()) {
+        return Err("a training row has a value that is not finite".to_owned());
+    }
+    Ok(Model {
+        method: d.method.into_owned(),
+        parameters: d.parameters.into_owned(),
+        preparation: d.preparation.into_owned(),
+        classes: d.classes.into_owned(),
+        class_counts: d.class_counts.into_owned(),
+        metric: Metric::new(factor).map_err(|e| e.to_string())?,
+        outcome: d.outcome.into_owned(),
+        voting: d.voting,
+        training,
+    })
+}
+
+fn word<const N: usize>(bytes: &[u8]) -> [u8; N] {
+    let mut word = [0; N];
+    word.copy_from_slice(bytes);
+    word
+}
+
+/// SHA-256 of the description and of each tensor's name, shape and bytes, in the order of the names.
+fn checksum<S: AsRef<str>>(text: &str, views: &[(S, TensorView<'_>)]) -> String {
+    let mut hash = Sha256::new();
+    let mut part = |bytes: &[u8]| {
+        hash.update((bytes.len() as u64).to_le_bytes());
+        hash.update(bytes);
+    };
+    part(text.as_bytes());
+    for (name, view) in views {
+        part(name.as_ref().as_bytes());
+        let shape: Vec<u8> = view.shape().iter().flat_map(|&n| (n as u64).to_le_bytes()).collect();
+        part(&shape);
+        part(view.data());
+    }
+    hash.finalize().iter().map(|b| format!("{b:02x}")).collect()
+}

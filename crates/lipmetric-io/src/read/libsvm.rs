@@ -1,0 +1,130 @@
+//! LIBSVM's sparse text: `label index:value index:value ...`, indices from 1 and increasing, `#` comments.
+
+use lipmetric::table::{Column, Table, Texts, Values};
+
+use super::lines::{Lines, not_utf8};
+use super::{Batches, position_names};
+use crate::numbers::excerpt;
+use crate::source::Input;
+use crate::{Error, Result};
+
+/// The most memory the dense columns of one batch may take.
+const MAX_DENSE: u64 = 8 << 30;
+
+/// What an empty column costs: its name, its place in the table, its allocation.
+const COLUMN_COST: u64 = 128;
+
+pub(super) struct Libsvm {
+    lines: Lines,
+    seen: usize,
+}
+
+impl Libsvm {
+    pub(super) fn new(input: Input) -> Self {
+        Self { lines: Lines::new(input), seen: 0 }
+    }
+}
+
+/// Rows of one batch, still sparse.
+#[derive(Default)]
+struct Sparse {
+    labels: Texts,
+    lines: Vec<u64>,
+    /// Per value: its row, its column (from 0), itself.
+    cells: Vec<(usize, usize, f64)>,
+    columns: usize,
+}
+
+impl Sparse {
+    /// Takes in one line; the message of what is wrong with it otherwise.
+    fn take_in(&mut self, number: u64, text: &str) -> Result<(), String> {
+        let text = text.split('#').next().unwrap_or("");
+        let mut tokens = text.split_ascii_whitespace();
+        let Some(label) = tokens.next() else { return Ok(()) };
+        if label.contains(':') {
+            return Err(format!(
+                "the row begins with `{}` instead of a label; write `label index:value ...`",
+                excerpt(label)
+            ));
+        }
+        if label.contains(',') {
+            return Err(format!("several labels in one row (`{}`) are not supported; keep one", excerpt(label)));
+        }
+        let row = self.labels.len();
+        let mut last = 0;
+        for token in tokens {
+            let (index, value) = parse_pair(token)?;
+            if index <= last {
+                return Err(format!("index {index} comes after {last}; indices must increase within a row"));
+            }
+            last = index;
+            self.cells.push((row, usize::try_from(index - 1).map_err(|e| e.to_string())?, value));
+        }
+        let columns = last.max(self.columns as u64);
+        let rows = row as u64 + 1;
+        let dense = columns.saturating_mul(rows.saturating_mul(8).saturating_add(COLUMN_COST));
+        if dense > MAX_DENSE {
+            return Err(format!(
+                "index {last} makes {rows} rows x {columns} columns, which need {} GiB of memory as a dense table \
+                 (the limit is {}); renumber the features or choose fewer of them",
+                dense >> 30,
+                MAX_DENSE >> 30
+            ));
+        }
+        self.columns = columns as usize;
+        self.labels.push(label);
+        self.lines.push(number);
+        Ok(())
+    }
+
+    fn into_table(self, origin: String, first_row: usize) -> Table {
+        let rows = self.labels.len();
+        let mut dense = vec![vec![0.0; rows]; self.columns];
+        for (i, j, value) in self.cells {
+            dense[j][i] = value;
+        }
+        let mut columns: Vec<Column> = position_names(self.columns)
+            .zip(dense)
+            .map(|(name, values)| Column { name, values: Values::Number(values) })
+            .collect();
+        columns.push(Column { name: "label".to_owned(), values: Values::Text(self.labels) });
+        Table { origin, columns, named: false, sparse: true, lines: self.lines, first_row }
+    }
+}
+
+fn parse_pair(token: &str) -> Result<(u64, f64), String> {
+    let shown = excerpt(token);
+    let Some((index, value)) = token.split_once(':') else {
+        return Err(format!("found `{shown}` where `index:value` is expected; this may not be a LIBSVM file"));
+    };
+    if index == "qid" {
+        return Err(format!("`{shown}`: query ids (qid) belong to ranking data, which are not supported; remove them"));
+    }
+    let index = match index.parse::<u64>() {
+        Ok(0) => return Err(format!("`{shown}`: indices begin at 1; add 1 to every index of the file")),
+        Ok(index) => index,
+        Err(_) => return Err(format!("`{shown}`: the index must be a whole number from 1")),
+    };
+    let value = value.parse().map_err(|_| format!("`{shown}`: the value must be a number"))?;
+    Ok((index, value))
+}
+
+impl Batches for Libsvm {
+    fn next_batch(&mut self, max_rows: usize) -> Result<Option<Table>> {
+        let origin = self.lines.input.origin.clone();
+        let mut batch = Sparse::default();
+        while batch.labels.len() < max_rows {
+            let Some((number, line)) = self.lines.next()? else { break };
+            let fail = |message| Error::data_at_line(&origin, number, message);
+            let text = std::str::from_utf8(line).map_err(|e| fail(not_utf8(line, e)))?;
+            batch.take_in(number, text).map_err(fail)?;
+        }
+        let rows = batch.labels.len();
+        if rows == 0 {
+            return Ok(None);
+        }
+        let table = batch.into_table(origin, self.seen);
+        self.seen += rows;
+        Ok(Some(table))
+    }
+}

@@ -1,0 +1,263 @@
+//! Files that appear complete or not at all.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufWriter, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use tempfile::NamedTempFile;
+
+use super::Target;
+use crate::{Error, Result};
+
+const BUFFER: usize = 128 << 10;
+
+/// Writes a file so that it appears complete or not at all: into a temporary file in the same folder, which is
+/// flushed to disk and then renamed. An existing file keeps its permissions; a device or pipe is written through.
+///
+/// ```
+/// use std::io::Write;
+/// let folder = tempfile::tempdir().unwrap();
+/// let path = folder.path().join("note.txt");
+/// lipmetric_io::atomic_write(&path, |w| w.write_all(b"hello"))?;
+/// assert_eq!(std::fs::read_to_string(&path).unwrap(), "hello");
+/// # Ok::<(), lipmetric_io::Error>(())
+/// ```
+///
+/// # Errors
+/// If the file cannot be created, written or renamed, or `write` fails; the old file, if any, is then untouched.
+pub fn atomic_write(path: impl AsRef<Path>, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
+    let mut sink = Sink::open(&Target::Path(path.as_ref().to_path_buf()))?;
+    write(&mut sink).map_err(|e| sink.fail(e))?;
+    sink.finish()
+}
+
+/// A temporary file that becomes the target.
+pub(super) struct AtomicFile {
+    temp: BufWriter<NamedTempFile>,
+    path: PathBuf,
+    shown: String,
+}
+
+impl AtomicFile {
+    fn create(path: &Path, existing: Option<&fs::Metadata>) -> io::Result<Self> {
+        // Through a symbolic link, so that the link stays and its target is replaced.
+        let real = if existing.is_some() { fs::canonicalize(path)? } else { path.to_path_buf() };
+        let folder = match real.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent,
+            _ => Path::new("."),
+        };
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(".lipmetric-").suffix(".tmp");
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            // What any program's new file would get: the umask takes its part away.
+            builder.permissions(fs::Permissions::from_mode(0o666));
+        }
+        let temp = builder.tempfile_in(folder)?;
+        if let Some(about) = existing {
+            temp.as_file().set_permissions(about.permissions())?;
+        }
+        let shown = path.display().to_string();
+        Ok(Self { temp: BufWriter::with_capacity(BUFFER, temp), path: real, shown })
+    }
+
+    /// Flushes, syncs and renames.
+    fn commit(self) -> io::Result<()> {
+        let temp = self.temp.into_inner().map_err(io::IntoInnerError::into_error)?;
+        temp.as_file().sync_all()?;
+        temp.persist(&self.path).map_err(|e| e.error)?;
+        // The rename itself reaches the disk with the folder; some file systems cannot sync one, and the file is
+        // complete either way.
+        if let Some(folder) = self.path.parent().filter(|f| !f.as_os_str().is_empty()) {
+            let _ = File::open(folder).and_then(|f| f.sync_all());
+        }
+        Ok(())
+    }
+}
+
+/// Where bytes go: a file that is replaced atomically, or something that is written through.
+pub(super) enum Sink {
+    Atomic(AtomicFile),
+    Through { name: String, writer: BufWriter<Box<dyn Write + Send>> },
+}
+
+impl Sink {
+    pub(super) fn open(target: &Target) -> Result<Self> {
+        let through = |writer: Box<dyn Write + Send>| Self::Through {
+            name: target.name(),
+            writer: BufWriter::with_capacity(BUFFER, writer),
+        };
+        let path = match target {
+            Target::Stdout => return Ok(through(Box::new(io::stdout()))),
+            Target::Path(path) => path,
+        };
+        let fail = |e| Error::io_path("write", path, e);
+        let existing = match fs::metadata(path) {
+            Ok(about) => Some(about),
+            Err(e) if e.kind() == io::ErrorKind::NotFound => None,
+            Err(e) => return Err(fail(e)),
+        };
+        if let Some(about) = &existing {
+            if about.is_dir() {
+                return Err(fail(io::ErrorKind::IsADirectory.into()));
+            }
+            // Opening for writing asks for the right to do so, which a rename would not.
+            let file = OpenOptions::new().write(true).open(path).map_err(fail)?;
+            if !about.is_file() || path.starts_with("/dev") {
+                return Ok(through(Box::new(file)));
+            }
+        }
+        AtomicFile::create(path, existing.as_ref()).map(Self::Atomic).map_err(fail)
+    }
+
+    pub(super) fn name(&self) -> &str {
+        match self {
+            Self::Atomic(file) => &file.shown,
+            Self::Through { name, .. } => name,
+        }
+    }
+
+    pub(super) fn fail(&self, error: io::Error) -> Error {
+        Error::io("write", self.name(), error)
+    }
+
+    pub(super) fn finish(self) -> Result<()> {
+        let name = self.name().to_owned();
+        let result = match self {
+            Self::Atomic(file) => file.commit(),
+            Self::Through { mut writer, .. } => writer.flush(),
+        };
+        result.map_err(|e| Error::io("write", name, e))
+    }
+}
+
+impl Write for Sink {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Atomic(file) => file.temp.write(bytes),
+            Self::Through { writer, .. } => writer.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::Atomic(file) => file.temp.flush(),
+            Self::Through { writer, .. } => writer.flush(),
+        }
+    }
+}
+
+/// A sink in which one can go back: a pipe's content is kept in a nameless temporary file until it is complete.
+pub(super) enum SeekSink {
+    Atomic(AtomicFile),
+    Spooled { spool: BufWriter<File>, sink: Sink },
+}
+
+impl SeekSink {
+    pub(super) fn new(sink: Sink) -> Result<Self> {
+        match sink {
+            Sink::Atomic(file) => Ok(Self::Atomic(file)),
+            sink => {
+                let spool = tempfile::tempfile().map_err(|e| Error::io("write", "a temporary file", e))?;
+                Ok(Self::Spooled { spool: BufWriter::with_capacity(BUFFER, spool), sink })
+            }
+        }
+    }
+
+    pub(super) fn fail(&self, error: io::Error) -> Error {
+        match self {
+            Self::Atomic(file) => Error::io("write", &file.shown, error),
+            Self::Spooled { sink, .. } => sink.fail(error),
+        }
+    }
+
+    pub(super) fn finish(self) -> Result<()> {
+        match self {
+            Self::Atomic(file) => Sink::Atomic(file).finish(),
+            Self::Spooled { spool, mut sink } => {
+                let copy = |sink: &mut Sink| {
+                    let mut file = spool.into_inner().map_err(io::IntoInnerError::into_error)?;
+                    file.rewind()?;
+                    io::copy(&mut file, sink)
+                };
+                copy(&mut sink).map_err(|e| sink.fail(e))?;
+                sink.finish()
+            }
+        }
+    }
+}
+
+impl Write for SeekSink {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Atomic(file) => file.temp.write(bytes),
+            Self::Spooled { spool, .. } => spool.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::Atomic(file) => file.temp.flush(),
+            Self::Spooled { spool, .. } => spool.flush(),
+        }
+    }
+}
+
+impl Seek for SeekSink {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        match self {
+            Self::Atomic(file) => file.temp.seek(to),
+            Self::Spooled { spool, .. } => spool.seek(to),
+        }
+    }
+}
+
+/// A sink for text, compressed or not.
+pub(super) enum TextSink {
+    Plain(Sink),
+    Gzip(flate2::write::GzEncoder<Sink>),
+}
+
+impl TextSink {
+    pub(super) fn new(sink: Sink, gzip: bool) -> Self {
+        if gzip {
+            Self::Gzip(flate2::write::GzEncoder::new(sink, flate2::Compression::default()))
+        } else {
+            Self::Plain(sink)
+        }
+    }
+
+    pub(super) fn fail(&self, error: io::Error) -> Error {
+        match self {
+            Self::Plain(sink) => sink.fail(error),
+            Self::Gzip(encoder) => encoder.get_ref().fail(error),
+        }
+    }
+
+    pub(super) fn finish(self) -> Result<()> {
+        match self {
+            Self::Plain(sink) => sink.finish(),
+            Self::Gzip(encoder) => {
+                let name = encoder.get_ref().name().to_owned();
+                encoder.finish().map_err(|e| Error::io("write", name, e))?.finish()
+            }
+        }
+    }
+}
+
+impl Write for TextSink {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Plain(sink) => sink.write(bytes),
+            Self::Gzip(encoder) => encoder.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::Plain(sink) => sink.flush(),
+            Self::Gzip(encoder) => encoder.flush(),
+        }
+    }
+}
