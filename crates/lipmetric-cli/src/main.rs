@@ -1,1 +1,28 @@
-fn main() {}
+//! The `lipmetric` program: a thin shell around the libraries.
+
+mod cli;
+mod commands;
+mod failure;
+mod input;
+mod method;
+mod output;
+mod resources;
+mod session;
+
+use clap::Parser;
+use failure::Failure;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let cli = cli::Cli::parse();
+    let session = match session::Session::start(&cli.global) {
+        Ok(session) => session,
+        Err(failure) => return failure.report(),
+    };
+    match commands::run(cli.command, &session) {
+        Ok(()) => ExitCode::SUCCESS,
+        // The reader of our output has what it wanted.
+        Err(Failure::BrokenPipe) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}

@@ -1,0 +1,81 @@
+//! What can be typed.
+
+use crate::commands::{compare, completions, datasets, evaluate, fit, inspect, man, predict, transform};
+use clap::{ArgAction, Args, Parser, Subcommand};
+use std::num::NonZeroUsize;
+
+/// Learn a distance from labelled rows, and classify, map and judge by it.
+///
+/// Results go to standard output, everything else to standard error.
+#[derive(Parser)]
+#[command(name = "lipmetric", version, max_term_width = 100, subcommand_required = true, arg_required_else_help = true)]
+#[command(after_help = EXAMPLES, after_long_help = EXAMPLES_AND_CODES)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) global: Global,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  lipmetric compare                              methods on the bundled data
+  lipmetric datasets export echo -o echo.csv     a data set to play with
+  lipmetric fit echo.csv --model echo.lip        label in the last column
+  lipmetric predict --model echo.lip echo.csv    the class of each row";
+
+const EXAMPLES_AND_CODES: &str = "\
+Examples:
+  lipmetric compare                              methods on the bundled data
+  lipmetric datasets export echo -o echo.csv     a data set to play with
+  lipmetric fit echo.csv --model echo.lip        label in the last column
+  lipmetric predict --model echo.lip echo.csv    the class of each row
+
+Exit codes:
+  0  done
+  1  failed
+  2  usage: the command line is mistaken
+  3  bad data: a file cannot be used; the message says where
+  4  not converged: the best result is still written
+  130  interrupted by Ctrl-C: the best result so far is written where a model was asked for
+
+Environment:
+  NO_COLOR            no colours
+  LIPMETRIC_DATA_DIR  where fetched data sets are kept, instead of the platform's data folder";
+
+/// Options of every command.
+#[derive(Args)]
+pub(crate) struct Global {
+    /// Say nothing but results and errors
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    pub(crate) quiet: bool,
+    /// Say more about what is done
+    #[arg(short, long, global = true, action = ArgAction::Count)]
+    pub(crate) verbose: u8,
+    /// Number of threads (default: one per core); the results do not depend on it
+    #[arg(long, global = true, value_name = "N")]
+    pub(crate) threads: Option<NonZeroUsize>,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    Fit(fit::Args),
+    Predict(predict::Args),
+    Transform(transform::Args),
+    Evaluate(evaluate::Args),
+    Compare(compare::Args),
+    Inspect(inspect::Args),
+    Datasets(datasets::Args),
+    Completions(completions::Args),
+    Man(man::Args),
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        super::Cli::command().debug_assert();
+    }
+}

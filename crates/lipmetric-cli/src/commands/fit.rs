@@ -1,0 +1,212 @@
+use crate::failure::{Failure, Result};
+use crate::input::{DataArgs, PrepareArgs, RoleArgs};
+use crate::method::MethodArgs;
+use crate::output::{self, Align, TextTable, short};
+use crate::resources::{self, Stopwatch};
+use crate::session::Session;
+use lipmetric::Model;
+use lipmetric::model::Recipe;
+use lipmetric::prepare::{Encoding, Preparation, Scaling, Step};
+use lipmetric::solver::Status;
+use lipmetric_io::model::save_model;
+use serde::Serialize;
+use std::path::PathBuf;
+
+/// Learn a distance from a labelled table
+///
+/// Columns are told apart by their content: numbers, truth values (true/false, yes/no) and categories, which are one-hot
+/// encoded. Missing values are filled and numeric features scaled. All of it is stored in the model and done again, the
+/// same way, in `predict` and `transform`.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  lipmetric fit --data haberman --model haberman.lip
+  lipmetric datasets export cancer -o cancer.csv
+  lipmetric fit cancer.csv --label label --k 3 --model cancer.lip
+  lipmetric fit cancer.csv --ignore Mitoses --fill mean --scale minmax --json")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    data: DataArgs,
+    #[command(flatten)]
+    roles: RoleArgs,
+    #[command(flatten)]
+    prepare: PrepareArgs,
+    #[command(flatten)]
+    method: MethodArgs,
+    /// Write the model to this file
+    #[arg(long, value_name = "OUT", help_heading = "Output")]
+    model: Option<PathBuf>,
+    /// Leave the training rows out of the model: it can then map rows, but not predict
+    #[arg(long, requires = "model", help_heading = "Output")]
+    without_rows: bool,
+    /// Print the result as JSON
+    #[arg(long, help_heading = "Output")]
+    json: bool,
+}
+
+/// The figures of a fit, as `--json` prints them.
+#[derive(Serialize)]
+struct Report<'a> {
+    status: Status,
+    method: &'a str,
+    parameters: &'a std::collections::BTreeMap<String, serde_json::Value>,
+    n: usize,
+    p: usize,
+    classes: usize,
+    class_names: &'a [String],
+    class_counts: &'a [usize],
+    feature_names: Vec<String>,
+    k: usize,
+    c: Option<f64>,
+    c_max: Option<f64>,
+    objective: Option<f64>,
+    dual: Option<f64>,
+    gap: Option<f64>,
+    iterations: usize,
+    rank: usize,
+    notes: &'a [String],
+    seconds: f64,
+    cpu_seconds: Option<f64>,
+    peak_memory_bytes: Option<u64>,
+    model: Option<String>,
+}
+
+pub(crate) fn run(args: &Args, session: &Session) -> Result {
+    let table = args.data.table(&args.roles.ignore, session)?;
+    let data = args.roles.read(&table)?;
+    let learner = args.method.method.learner()?;
+    let recipe = Recipe {
+        learner: &*learner,
+        fill: args.prepare.fill,
+        scaling: args.prepare.scale,
+        voting: args.method.voting.settings(),
+    };
+    let watch = Stopwatch::start();
+    let mut model = recipe.fit(&data.schema, &data.frame, &data.labels, None, &mut session.fit_observer())?;
+    let (seconds, cpu_seconds) = (watch.seconds(), watch.cpu_seconds());
+    if args.without_rows {
+        model.training = None;
+    }
+    if let Some(path) = &args.model {
+        save_model(&model, path)?;
+        session.detail(format!("wrote {}", path.display()));
+    }
+    let report = Report {
+        status: model.outcome.status,
+        method: &model.method,
+        parameters: &model.parameters,
+        n: data.labels.len(),
+        p: model.metric.features(),
+        classes: model.classes.len(),
+        class_names: &model.classes,
+        class_counts: &model.class_counts,
+        feature_names: model.preparation.feature_names(),
+        k: model.voting.k,
+        c: model.outcome.c,
+        c_max: model.outcome.c_max,
+        objective: model.outcome.objective,
+        dual: model.outcome.dual,
+        gap: model.outcome.gap,
+        iterations: model.outcome.iterations,
+        rank: model.metric.rank(),
+        notes: &model.outcome.notes,
+        seconds,
+        cpu_seconds,
+        peak_memory_bytes: resources::peak_memory_bytes(),
+        model: args.model.as_ref().map(|p| p.display().to_string()),
+    };
+    if args.json {
+        output::print_json(&report)?;
+    } else {
+        output::print(&describe(&table.origin, &report, &model))?;
+    }
+    ended(model.outcome.status, args.model.is_some())
+}
+
+/// A fit that ended early is told by the exit code, after everything has been written.
+fn ended(status: Status, written: bool) -> Result {
+    let kept = if written { "; the best result so far was written" } else { "" };
+    match status {
+        status if status.converged() => Ok(()),
+        Status::Interrupted => Err(Failure::Interrupted(kept.to_owned())),
+        status => Err(Failure::NotConverged(format!("not converged: {}{kept}", status.describe()))),
+    }
+}
+
+fn describe(origin: &str, report: &Report<'_>, model: &Model) -> String {
+    let mut text = format!("{origin}: {} rows, {} features, {} classes\n\n", report.n, report.p, report.classes);
+    text += &describe_preparation(&model.preparation);
+    text += "\n";
+    text += &describe_outcome(model);
+    let mut facts = TextTable::new(vec![Align::Left, Align::Left]);
+    facts.row(["seconds", &format!("{:.3}", report.seconds)]);
+    if let Some(path) = &report.model {
+        facts.row(["model", path]);
+    }
+    text + &facts.render()
+}
+
+/// What becomes of each column.
+pub(crate) fn describe_preparation(preparation: &Preparation) -> String {
+    let mut table = TextTable::new(vec![Align::Left, Align::Left, Align::Right, Align::Left, Align::Left]);
+    table.row(["column", "kind", "missing", "filled with", "becomes"]);
+    for (feature, step) in preparation.schema().features.iter().zip(preparation.steps()) {
+        let kind = feature.encoding.kind().to_string();
+        let (missing, fill, becomes) = match (step, &feature.encoding) {
+            (Step::Level { fill, missing }, Encoding::Category { levels }) => {
+                let level = levels.get(*fill as usize).cloned().unwrap_or_default();
+                (*missing, level, format!("{} one-hot columns", levels.len()))
+            }
+            (Step::Number { fill, offset, scale, missing }, _) => {
+                let becomes = match preparation.scaling() {
+                    Scaling::None => "x".to_owned(),
+                    _ => format!("(x - {}) / {}", short(*offset), short(*scale)),
+                };
+                (*missing, short(*fill), becomes)
+            }
+            (Step::Level { missing, .. }, _) => (*missing, String::new(), String::new()),
+        };
+        let fill = if preparation.fill() == lipmetric::prepare::Fill::Error { "(refused)".to_owned() } else { fill };
+        table.row([feature.name.clone(), kind, missing.to_string(), fill, becomes]);
+    }
+    let mut text = table.render();
+    if !preparation.schema().ignored.is_empty() {
+        text += &format!("ignored: {}\n", preparation.schema().ignored.join(", "));
+    }
+    text
+}
+
+/// The method and how its fit ended.
+pub(crate) fn describe_outcome(model: &Model) -> String {
+    let mut facts = TextTable::new(vec![Align::Left, Align::Left]);
+    facts.row(["method", &model.method]);
+    for (name, value) in &model.parameters {
+        facts.row([name.as_str(), value.to_string().trim_matches('"')]);
+    }
+    let outcome = &model.outcome;
+    facts.row(["ended", outcome.status.describe()]);
+    for (name, value) in [("objective", outcome.objective), ("lower bound", outcome.dual)] {
+        if let Some(value) = value {
+            facts.row([name, &format!("{value:.9}")]);
+        }
+    }
+    for (name, value) in [("certified gap", outcome.gap), ("c", outcome.c), ("c_max", outcome.c_max)] {
+        if let Some(value) = value {
+            facts.row([name, &short(value)]);
+        }
+    }
+    if outcome.iterations > 0 {
+        facts.row(["iterations", &outcome.iterations.to_string()]);
+    }
+    facts.row(["rank", &format!("{} of {}", model.metric.rank(), model.metric.features())]);
+    let votes = match model.voting.weights {
+        lipmetric::classify::Weights::Uniform => "",
+        lipmetric::classify::Weights::Distance => ", votes weighted by inverse distance",
+    };
+    facts.row(["predicts by", &format!("{} nearest{votes}", model.voting.k)]);
+    let mut text = facts.render();
+    for note in &outcome.notes {
+        text += &format!("note: {note}\n");
+    }
+    text
+}

@@ -1,0 +1,119 @@
+use super::fit::{describe_outcome, describe_preparation};
+use crate::failure::Result;
+use crate::output::{self, Align, TextTable, short};
+use lipmetric::learner::Outcome;
+use lipmetric::model::Voting;
+use lipmetric::prepare::Preparation;
+use lipmetric_io::model::{StoredModel, load_model};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// Tell everything that a model file holds
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  lipmetric fit --data haberman --model haberman.lip
+  lipmetric inspect haberman.lip
+  lipmetric inspect haberman.lip --json")]
+pub(crate) struct Args {
+    /// The model
+    model: PathBuf,
+    /// Print it as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Report<'a> {
+    format_version: u32,
+    program_version: &'a str,
+    checksum: &'a str,
+    method: &'a str,
+    parameters: &'a BTreeMap<String, serde_json::Value>,
+    outcome: &'a Outcome,
+    voting: Voting,
+    n: Option<usize>,
+    p: usize,
+    rank: usize,
+    classes: &'a [String],
+    class_counts: &'a [usize],
+    feature_names: Vec<String>,
+    /// Eigenvalues of M = L^T L.
+    spectrum: Vec<f64>,
+    /// The factor L, row by row.
+    factor: Vec<&'a [f64]>,
+    preparation: &'a Preparation,
+}
+
+pub(crate) fn run(args: &Args) -> Result {
+    let stored = load_model(&args.model)?;
+    let spectrum = stored.model.metric.spectrum()?;
+    if args.json {
+        output::print_json(&report(&stored, spectrum))
+    } else {
+        output::print(&describe(args, &stored, &spectrum))
+    }
+}
+
+fn report(stored: &StoredModel, spectrum: Vec<f64>) -> Report<'_> {
+    let model = &stored.model;
+    Report {
+        format_version: stored.format_version,
+        program_version: &stored.program_version,
+        checksum: &stored.checksum,
+        method: &model.method,
+        parameters: &model.parameters,
+        outcome: &model.outcome,
+        voting: model.voting,
+        n: model.training.as_ref().map(|t| t.x.rows()),
+        p: model.metric.features(),
+        rank: model.metric.rank(),
+        classes: &model.classes,
+        class_counts: &model.class_counts,
+        feature_names: model.preparation.feature_names(),
+        spectrum,
+        factor: (0..model.metric.rank()).map(|i| model.metric.factor().row(i)).collect(),
+        preparation: &model.preparation,
+    }
+}
+
+fn describe(args: &Args, stored: &StoredModel, spectrum: &[f64]) -> String {
+    let model = &stored.model;
+    let mut text = format!(
+        "{}: model of lipmetric {} (format {})\n\n",
+        args.model.display(),
+        stored.program_version,
+        stored.format_version
+    );
+    text += &describe_outcome(model);
+    text += "\n";
+    let mut classes = TextTable::new(vec![Align::Left, Align::Right]);
+    classes.row(["class", "training rows"]);
+    for (class, count) in model.classes.iter().zip(&model.class_counts) {
+        classes.row([class.clone(), count.to_string()]);
+    }
+    text += &classes.render();
+    if model.training.is_none() {
+        text += "The training rows are not in the model: it can map rows, but not predict.\n";
+    }
+    text += &format!(
+        "\npreparation (missing values: {}, scaling: {})\n",
+        model.preparation.fill(),
+        model.preparation.scaling()
+    );
+    text += &describe_preparation(&model.preparation);
+    text += "\nweight of each feature (diagonal of M = LᵀL, on the prepared features)\n";
+    let diagonal = model.metric.diagonal();
+    let top = diagonal.iter().copied().fold(0.0, f64::max);
+    let mut weights = TextTable::new(vec![Align::Left, Align::Right, Align::Left]);
+    for (name, &value) in model.preparation.feature_names().iter().zip(&diagonal) {
+        let length = if top > 0.0 { (30.0 * value / top).round() as usize } else { 0 };
+        weights.row([name.clone(), short(value), "█".repeat(length)]);
+    }
+    text += &weights.render();
+    let spectrum: Vec<String> = spectrum.iter().copied().map(short).collect();
+    text += &format!("\neigenvalues of M: {}\n", spectrum.join(", "));
+    text += &format!("checksum: {}\n", stored.checksum);
+    text
+}

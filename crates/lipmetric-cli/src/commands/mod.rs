@@ -1,0 +1,29 @@
+//! A file per command: its arguments, and what it does.
+
+pub(crate) mod compare;
+pub(crate) mod completions;
+pub(crate) mod datasets;
+pub(crate) mod evaluate;
+pub(crate) mod fit;
+pub(crate) mod inspect;
+pub(crate) mod man;
+pub(crate) mod predict;
+pub(crate) mod transform;
+
+use crate::cli::Command;
+use crate::failure::Result;
+use crate::session::Session;
+
+pub(crate) fn run(command: Command, session: &Session) -> Result {
+    match command {
+        Command::Fit(args) => fit::run(&args, session),
+        Command::Predict(args) => predict::run(&args, session),
+        Command::Transform(args) => transform::run(&args, session),
+        Command::Evaluate(args) => evaluate::run(&args, session),
+        Command::Compare(args) => compare::run(&args, session),
+        Command::Inspect(args) => inspect::run(&args),
+        Command::Datasets(args) => datasets::run(&args, session),
+        Command::Completions(args) => completions::run(&args),
+        Command::Man(args) => man::run(&args),
+    }
+}

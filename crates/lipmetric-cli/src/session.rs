@@ -1,0 +1,161 @@
+//! What one run of the program shares: how much it says, how it shows progress, whether the user wants it to stop.
+
+use crate::cli::Global;
+use crate::failure::{Failure, Result};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use lipmetric::evaluate::Supervisor;
+use lipmetric::solver::{Observer, Progress, Stop};
+use std::io::IsTerminal;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+pub(crate) struct Session {
+    quiet: bool,
+    verbose: bool,
+    interrupted: Arc<AtomicBool>,
+}
+
+impl Session {
+    pub(crate) fn start(global: &Global) -> Result<Self> {
+        if let Some(threads) = global.threads {
+            rayon::ThreadPoolBuilder::new()
+                .num_threads(threads.get())
+                .build_global()
+                .map_err(|e| Failure::Failed(format!("cannot start {threads} threads: {e}")))?;
+        }
+        let usual = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            if !lipmetric_io::read::panic_is_handled() {
+                usual(info);
+            }
+        }));
+        let interrupted = Arc::new(AtomicBool::new(false));
+        let flag = Arc::clone(&interrupted);
+        // The first Ctrl-C asks for an orderly end, a second one does not wait for it.
+        ctrlc::set_handler(move || {
+            if flag.swap(true, Ordering::SeqCst) {
+                std::process::exit(130);
+            }
+        })
+        .map_err(|e| Failure::Failed(format!("cannot listen for Ctrl-C: {e}")))?;
+        Ok(Self { quiet: global.quiet, verbose: global.verbose > 0, interrupted })
+    }
+
+    /// Says something about the run, on standard error.
+    #[expect(clippy::print_stderr, reason = "the one place that speaks about the run")]
+    pub(crate) fn note(&self, text: impl std::fmt::Display) {
+        if !self.quiet {
+            eprintln!("{text}");
+        }
+    }
+
+    /// Says something that only those want to know who asked for it with `-v`.
+    pub(crate) fn detail(&self, text: impl std::fmt::Display) {
+        if self.verbose {
+            self.note(text);
+        }
+    }
+
+    pub(crate) fn interrupted(&self) -> bool {
+        self.interrupted.load(Ordering::SeqCst)
+    }
+
+    /// Fails if the user has pressed Ctrl-C.
+    pub(crate) fn go_on(&self) -> Result {
+        if self.interrupted() { Err(Failure::Interrupted(String::new())) } else { Ok(()) }
+    }
+
+    fn bar(&self, bar: ProgressBar, template: &str) -> ProgressBar {
+        // indicatif shows nothing where standard error is no terminal.
+        bar.set_draw_target(if self.quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() });
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            bar.set_style(style);
+        }
+        bar
+    }
+
+    /// Watches one fit.
+    pub(crate) fn fit_observer(&self) -> FitObserver<'_> {
+        let bar = self.bar(ProgressBar::new_spinner(), "{spinner} {msg}");
+        bar.enable_steady_tick(Duration::from_millis(120));
+        FitObserver { session: self, bar }
+    }
+
+    /// Watches many fits.
+    pub(crate) fn supervisor(&self, what: &'static str) -> ManyFits {
+        let bar = self.bar(ProgressBar::new(0), "{msg} {wide_bar} {pos}/{len}, {eta} left");
+        bar.set_message(what);
+        ManyFits { bar, interrupted: Arc::clone(&self.interrupted) }
+    }
+}
+
+/// Whether results may be coloured: standard output is a terminal and `NO_COLOR` is not set.
+pub(crate) fn colour() -> bool {
+    std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty())
+}
+
+pub(crate) struct FitObserver<'a> {
+    session: &'a Session,
+    bar: ProgressBar,
+}
+
+impl Observer for FitObserver<'_> {
+    fn progress(&mut self, at: &Progress) -> ControlFlow<Stop> {
+        let mut line = format!("iteration {}", at.iteration);
+        for (name, value) in [("objective", at.primal), ("bound", at.dual), ("gap", at.gap)] {
+            if let Some(value) = value {
+                line += &format!(", {name} {value:.6e}");
+            }
+        }
+        if let Some(pairs) = at.working_set {
+            line += &format!(", {pairs} pairs");
+        }
+        line += &format!(", {:.1} s", at.seconds);
+        self.session.detail(&line);
+        self.bar.set_message(line);
+        if self.session.interrupted() { ControlFlow::Break(Stop::Interrupted) } else { ControlFlow::Continue(()) }
+    }
+}
+
+impl Drop for FitObserver<'_> {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// Watches only for Ctrl-C.
+struct StopOnly(Arc<AtomicBool>);
+
+impl Observer for StopOnly {
+    fn progress(&mut self, _: &Progress) -> ControlFlow<Stop> {
+        if self.0.load(Ordering::SeqCst) { ControlFlow::Break(Stop::Interrupted) } else { ControlFlow::Continue(()) }
+    }
+}
+
+pub(crate) struct ManyFits {
+    bar: ProgressBar,
+    interrupted: Arc<AtomicBool>,
+}
+
+impl Supervisor for ManyFits {
+    fn observer(&self) -> Box<dyn Observer> {
+        Box::new(StopOnly(Arc::clone(&self.interrupted)))
+    }
+
+    fn finished(&self, total: usize) {
+        self.bar.set_length(total as u64);
+        self.bar.inc(1);
+    }
+
+    fn cancelled(&self) -> bool {
+        self.interrupted.load(Ordering::SeqCst)
+    }
+}
+
+impl Drop for ManyFits {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
