@@ -13,8 +13,10 @@
 //! | missing values, categories, scaling: fitted steps | [`prepare`] |
 //! | a dense matrix and class labels | [`matrix`], [`labels`] |
 //! | what a user calls to learn a metric | [`learner`] |
+//! | the objective of Lip^D and Lip^I | [`problem`] |
 //! | how a fit is steered and how it ended | [`solver`] |
 //! | the learned map `x -> L x` | [`metric`] |
+//! | margins, ratios, extensions, bounds, certified radii | [`lipschitz`] |
 //! | exact k-nearest-neighbour classification | [`classify`] |
 //! | all of it in one piece, ready to predict | [`model`] |
 //! | splits, scores, comparisons | [`evaluate`] |
@@ -27,10 +29,13 @@ pub mod evaluate;
 pub mod labels;
 pub mod learner;
 mod linalg;
+pub mod lipschitz;
 pub mod matrix;
 pub mod metric;
 pub mod model;
+mod pairs;
 pub mod prepare;
+pub mod problem;
 pub mod solver;
 pub mod table;
 

@@ -1,8 +1,10 @@
 //! What a user calls to learn a metric.
 
 mod euclidean;
+mod lip;
 
 pub use euclidean::Euclidean;
+pub use lip::{Certificate, ClassWeights, Lip, LipFit, SupportPair, TradeOff};
 
 use crate::solver::{Observer, Status};
 use crate::{Error, Labels, Matrix, Metric, Result};

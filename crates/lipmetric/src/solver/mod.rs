@@ -1,5 +1,6 @@
 //! How a fit is steered and how it ended: shared by every solver.
 
+pub(crate) mod interior;
 mod observe;
 mod status;
 

@@ -1,0 +1,415 @@
+//! Lip^D and Lip^I, solved to a certified optimum.
+
+use super::{Fit, Learner, Outcome, Training};
+use crate::problem::{Slack, Space, Variant, leak};
+use crate::solver::interior::{Settings, Solution, ceiling, path, solve, value_at_zero};
+use crate::solver::{Observer, Status};
+use crate::{Error, Metric, Result};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// The trade-off between diameter and margin violations.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum TradeOff {
+    /// `c` itself. The paper uses 1.
+    Absolute(f64),
+    /// A fraction of `c_max`, from which on the zero metric is optimal: it means the same on every data set.
+    Relative(f64),
+}
+
+/// How much the rows of each class count.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ClassWeights {
+    /// Every row counts as it is given.
+    #[default]
+    None,
+    /// Classes get equal total weight.
+    Balanced,
+    /// A factor per class, in the order of the labels' classes.
+    Given(Vec<f64>),
+}
+
+/// Lip^D or Lip^I: the metric that maximises the Lipschitz margin ratio, to a certified gap.
+///
+/// `F(M) = c max_P rho_M + sum_D max(0, 2 - rho_M)`, with D the pairs of different label and P all pairs (Lip^D) or those
+/// of equal label (Lip^I); see [`Slack`] for the form with a slack per row.
+///
+/// ```
+/// use lipmetric::learner::{Learner, Lip, Training};
+/// use lipmetric::{Labels, Matrix, solver::Silent};
+/// let x = Matrix::from_rows(&[[0.0, 0.1], [0.2, 0.9], [1.0, 0.2], [1.1, 0.8]]);
+/// let y = Labels::from_names(["a", "a", "b", "b"]);
+/// let fit = Lip::intra().c(0.1).fit(&Training::new(&x, &y)?, &mut Silent)?;
+/// assert!(fit.outcome.gap.unwrap() <= 1e-6);
+/// # Ok::<(), lipmetric::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Lip {
+    variant: Variant,
+    slack: Slack,
+    trade_off: TradeOff,
+    tolerance: f64,
+    max_iterations: usize,
+    class_weights: ClassWeights,
+}
+
+/// A pair of rows with a nonzero multiplier: what the optimum rests on.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SupportPair {
+    /// One row.
+    pub first: usize,
+    /// The other row.
+    pub second: usize,
+    /// Whether the pair is one of different label that is pushed apart; else it bounds the diameter.
+    pub pushes: bool,
+    /// The multiplier: `lambda` of a pair that is pushed, `eta` of one that bounds the diameter.
+    pub multiplier: f64,
+}
+
+/// A fit together with what proves it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LipFit {
+    /// The metric and its figures.
+    pub fit: Fit,
+    /// The multipliers behind [`Outcome::dual`].
+    pub certificate: Certificate,
+}
+
+/// Multipliers `lambda` (pairs of different label) and `eta` (pairs that bound the diameter) that are feasible for the dual
+/// problem: `lambda_ij <= w_i w_j` (with a slack per row: `sum_j lambda_ij <= w_i`), `sum eta = c`, and
+/// `sum lambda A - sum eta A` negative semidefinite. Then `2 sum lambda` is a lower bound of the objective.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Certificate {
+    /// Pairs with a multiplier of their own.
+    pub pairs: Vec<SupportPair>,
+    /// `eta` in addition, for every pair that bounds the diameter: this, shared out in proportion to `w_i w_j`.
+    pub mean: f64,
+    /// `lambda / (w_i w_j)` of the pairs of different label that are not listed and closer than 2 under `sides`; all
+    /// others have none.
+    pub below: f64,
+    /// The metric that tells which pairs these are.
+    pub sides: Metric,
+}
+
+impl LipFit {
+    /// The pairs that the optimum rests on, those with the largest multipliers first. Pairs far inside the margin all have
+    /// the largest possible multiplier and are not listed.
+    #[must_use]
+    pub fn support(&self) -> Vec<SupportPair> {
+        let most = self.certificate.pairs.iter().fold(0.0, |m: f64, s| m.max(s.multiplier));
+        let mut pairs: Vec<SupportPair> =
+            self.certificate.pairs.iter().copied().filter(|s| s.multiplier > 1e-6 * most).collect();
+        pairs.sort_by(|a, b| b.multiplier.total_cmp(&a.multiplier).then((a.first, a.second).cmp(&(b.first, b.second))));
+        pairs
+    }
+}
+
+impl Lip {
+    /// Lip^D with the paper's defaults: a slack per pair, `c = 1`.
+    #[must_use]
+    pub fn diameter() -> Self {
+        Self::new(Variant::Diameter)
+    }
+
+    /// Lip^I with the paper's defaults: a slack per pair, `c = 1`.
+    #[must_use]
+    pub fn intra() -> Self {
+        Self::new(Variant::Intra)
+    }
+
+    /// Either variant with the paper's defaults.
+    #[must_use]
+    pub fn new(variant: Variant) -> Self {
+        Self {
+            variant,
+            slack: Slack::Pair,
+            trade_off: TradeOff::Absolute(1.0),
+            tolerance: 1e-6,
+            max_iterations: 500,
+            class_weights: ClassWeights::None,
+        }
+    }
+
+    /// A slack per pair or per row.
+    #[must_use]
+    pub fn slack(mut self, slack: Slack) -> Self {
+        self.slack = slack;
+        self
+    }
+
+    /// `c` itself.
+    #[must_use]
+    pub fn c(self, c: f64) -> Self {
+        self.trade_off(TradeOff::Absolute(c))
+    }
+
+    /// `c` as a fraction of `c_max`.
+    #[must_use]
+    pub fn c_relative(self, fraction: f64) -> Self {
+        self.trade_off(TradeOff::Relative(fraction))
+    }
+
+    /// `c`, either way.
+    #[must_use]
+    pub fn trade_off(mut self, trade_off: TradeOff) -> Self {
+        self.trade_off = trade_off;
+        self
+    }
+
+    /// The certified relative gap to reach.
+    #[must_use]
+    pub fn tolerance(mut self, tolerance: f64) -> Self {
+        self.tolerance = tolerance;
+        self
+    }
+
+    /// Newton steps, at most.
+    #[must_use]
+    pub fn max_iterations(mut self, max_iterations: usize) -> Self {
+        self.max_iterations = max_iterations;
+        self
+    }
+
+    /// How much the rows of each class count.
+    #[must_use]
+    pub fn class_weights(mut self, class_weights: ClassWeights) -> Self {
+        self.class_weights = class_weights;
+        self
+    }
+
+    fn check(&self) -> Result<()> {
+        let (name, value, bound) = match self.trade_off {
+            TradeOff::Absolute(c) => ("c", c, f64::INFINITY),
+            TradeOff::Relative(c) => ("c-rel", c, 1.0),
+        };
+        if !(value > 0.0 && value < bound) {
+            let range = if bound.is_finite() { "between 0 and 1" } else { "positive and finite" };
+            return Err(Error::parameter(name, format!("is {value}, but must be {range}")));
+        }
+        if !(self.tolerance >= 1e-12 && self.tolerance < 1.0) {
+            return Err(Error::parameter(
+                "tol",
+                format!("is {}, but must be a relative gap from 1e-12 to below 1", self.tolerance),
+            ));
+        }
+        if self.max_iterations == 0 {
+            return Err(Error::parameter("max-iter", "is 0, but must be at least 1"));
+        }
+        Ok(())
+    }
+
+    fn row_weights(&self, data: &Training<'_>) -> Result<Vec<f64>> {
+        let n = data.x.rows();
+        let mut weights = data.weights.map_or_else(|| vec![1.0; n], <[f64]>::to_vec);
+        let classes = data.y.classes().len();
+        let factors = match &self.class_weights {
+            ClassWeights::None => return Ok(weights),
+            ClassWeights::Given(factors) => {
+                if factors.len() != classes {
+                    return Err(Error::shape("class weights", classes, factors.len()));
+                }
+                if let Some(k) = factors.iter().position(|f| !(f.is_finite() && *f > 0.0)) {
+                    return Err(Error::parameter(
+                        "class-weights",
+                        format!(
+                            "class `{}` has weight {}, but weights must be positive",
+                            data.y.classes()[k],
+                            factors[k]
+                        ),
+                    ));
+                }
+                factors.clone()
+            }
+            ClassWeights::Balanced => {
+                let mut totals = vec![0.0; classes];
+                data.y.codes().iter().zip(&weights).for_each(|(&c, w)| totals[c as usize] += w);
+                let present = totals.iter().filter(|&&t| t > 0.0).count() as f64;
+                let total: f64 = totals.iter().sum();
+                totals.iter().map(|&t| if t > 0.0 { total / (present * t) } else { 1.0 }).collect()
+            }
+        };
+        data.y.codes().iter().zip(&mut weights).for_each(|(&c, w)| *w *= factors[c as usize]);
+        Ok(weights)
+    }
+
+    /// The data as the solver wants them, after the checks that do not depend on `c`.
+    fn prepare(&self, data: &Training<'_>) -> Result<Space> {
+        self.check()?;
+        let space = Space::new(data.x, data.y.codes(), &self.row_weights(data)?)?;
+        let (different, same) = space.cloud.pair_totals();
+        if different <= 0.0 {
+            return Err(Error::data("all rows have the same label: there is nothing to tell apart"));
+        }
+        if self.variant == Variant::Intra && same <= 0.0 {
+            return Err(Error::data(
+                "no two rows have the same label, so that Lip^I has no diameter to bound; use Lip^D instead",
+            ));
+        }
+        if space.rank() == 0 {
+            return Err(Error::data("all rows are equal: no metric can tell them apart"));
+        }
+        Ok(space)
+    }
+
+    fn settings(&self, c: f64) -> Settings {
+        Settings {
+            variant: self.variant,
+            slack: self.slack,
+            c,
+            tolerance: self.tolerance,
+            max_iterations: self.max_iterations,
+        }
+    }
+
+    /// `c_max`: the trade-off from which on the zero metric is optimal, to a relative accuracy of 1e-6.
+    ///
+    /// # Errors
+    /// If the data do not allow a fit, or the observer stops the computation.
+    pub fn c_max(&self, data: &Training<'_>, observer: &mut dyn Observer) -> Result<f64> {
+        let space = self.prepare(data)?;
+        if self.variant == Variant::Intra && leak(&space.cloud)?.is_some() {
+            return Ok(f64::INFINITY);
+        }
+        ceiling(&space.cloud, self.variant, self.slack, observer)
+    }
+
+    /// Fits for several trade-offs, given as fractions of `c_max`, each started from the one before it: give them in
+    /// descending (or ascending) order. Every fit is certified as a single one is. Stops early where the observer says so:
+    /// the last fit's status tells.
+    ///
+    /// # Errors
+    /// If the data or the parameters do not allow a fit, or a fraction is not between 0 and 1.
+    pub fn path(&self, data: &Training<'_>, fractions: &[f64], observer: &mut dyn Observer) -> Result<Vec<LipFit>> {
+        if let Some(&wrong) = fractions.iter().find(|f| !(**f > 0.0 && **f < 1.0)) {
+            return Err(Error::parameter("fractions", format!("{wrong} is not between 0 and 1")));
+        }
+        let space = self.prepare(data)?;
+        if self.variant == Variant::Intra
+            && let Some(leak) = leak(&space.cloud)?
+        {
+            return fractions.iter().map(|&f| closed_form(&space, &leak, TradeOff::Relative(f))).collect();
+        }
+        let c_max = ceiling(&space.cloud, self.variant, self.slack, observer)?;
+        let trade_offs: Vec<f64> = fractions.iter().map(|f| f * c_max).collect();
+        let solutions = path(&space.cloud, self.settings(c_max), &trade_offs, observer)?;
+        solutions.into_iter().zip(&trade_offs).map(|(s, &c)| finish(&space, s, c, Some(c_max))).collect()
+    }
+
+    /// Learns a metric, and tells the pairs that it rests on.
+    ///
+    /// # Errors
+    /// If the data or the parameters do not allow it; if `c` is not below `c_max`, where the zero metric is optimal.
+    pub fn solve(&self, data: &Training<'_>, observer: &mut dyn Observer) -> Result<LipFit> {
+        let space = self.prepare(data)?;
+        if self.variant == Variant::Intra
+            && let Some(leak) = leak(&space.cloud)?
+        {
+            return closed_form(&space, &leak, self.trade_off);
+        }
+        let (c, c_max) = match self.trade_off {
+            TradeOff::Absolute(c) => (c, None),
+            TradeOff::Relative(fraction) => {
+                let c_max = ceiling(&space.cloud, self.variant, self.slack, observer)?;
+                (fraction * c_max, Some(c_max))
+            }
+        };
+        let solution = solve(&space.cloud, self.settings(c), observer)?;
+        let zero = value_at_zero(&space.cloud, self.slack);
+        if c_max.is_none() && solution.dual >= zero * (1.0 - self.tolerance) {
+            let c_max = ceiling(&space.cloud, self.variant, self.slack, observer)?;
+            return Err(Error::parameter(
+                "c",
+                format!(
+                    "is {c}, but from c_max = {c_max:.6} on the zero metric is optimal, which tells nothing apart; \
+                     choose c below that, for example {:.6}",
+                    0.1 * c_max
+                ),
+            ));
+        }
+        finish(&space, solution, c, c_max)
+    }
+}
+
+/// The metric in the user's coordinates, and the figures.
+fn finish(space: &Space, solution: Solution, c: f64, c_max: Option<f64>) -> Result<LipFit> {
+    let mut notes = Vec::new();
+    let duplicates = space.duplicates_across_classes();
+    if duplicates > 0 {
+        notes.push(format!("{duplicates} pairs of equal rows have different labels: no metric can tell them apart"));
+    }
+    let origin = &space.cloud.origin;
+    let pairs = solution.support.iter().map(|&(i, j, pushes, multiplier)| SupportPair {
+        first: origin[i as usize],
+        second: origin[j as usize],
+        pushes,
+        multiplier,
+    });
+    let certificate = Certificate {
+        pairs: pairs.collect(),
+        mean: solution.mean,
+        below: solution.below,
+        sides: Metric::new(space.factor(&solution.sides))?,
+    };
+    let outcome = Outcome {
+        status: solution.status,
+        c: Some(c),
+        c_max,
+        objective: Some(solution.objective),
+        dual: Some(solution.dual),
+        gap: Some(solution.gap()),
+        iterations: solution.iterations,
+        notes,
+    };
+    Ok(LipFit { fit: Fit { metric: Metric::new(space.factor(&solution.factor))?, outcome }, certificate })
+}
+
+/// Lip^I where directions without any within-class scatter separate the classes: the infimum is zero.
+fn closed_form(space: &Space, factor: &crate::Matrix, trade_off: TradeOff) -> Result<LipFit> {
+    let c = match trade_off {
+        TradeOff::Absolute(c) => Some(c),
+        TradeOff::Relative(_) => None,
+    };
+    let note = "in some direction the rows of a class do not vary at all while the classes differ (a leaked label, or as \
+                many features as rows): the objective reaches zero there, and the metric measures only these directions";
+    let outcome = Outcome {
+        status: Status::ClosedForm,
+        c,
+        c_max: None,
+        objective: Some(0.0),
+        dual: Some(0.0),
+        gap: Some(0.0),
+        iterations: 0,
+        notes: vec![note.to_owned()],
+    };
+    let metric = Metric::new(space.factor(factor))?;
+    let certificate = Certificate { pairs: Vec::new(), mean: 0.0, below: 0.0, sides: metric.clone() };
+    Ok(LipFit { fit: Fit { metric, outcome }, certificate })
+}
+
+impl Learner for Lip {
+    fn name(&self) -> &'static str {
+        match self.variant {
+            Variant::Diameter => "lip-d",
+            Variant::Intra => "lip-i",
+        }
+    }
+
+    fn parameters(&self) -> BTreeMap<String, serde_json::Value> {
+        let (name, value) = match self.trade_off {
+            TradeOff::Absolute(c) => ("c", c),
+            TradeOff::Relative(fraction) => ("c_rel", fraction),
+        };
+        BTreeMap::from([
+            ("slack".to_owned(), serde_json::json!(self.slack)),
+            (name.to_owned(), serde_json::json!(value)),
+            ("tol".to_owned(), serde_json::json!(self.tolerance)),
+            ("max_iter".to_owned(), serde_json::json!(self.max_iterations)),
+            ("class_weights".to_owned(), serde_json::json!(self.class_weights)),
+        ])
+    }
+
+    fn fit(&self, data: &Training<'_>, observer: &mut dyn Observer) -> Result<Fit> {
+        Ok(self.solve(data, observer)?.fit)
+    }
+}

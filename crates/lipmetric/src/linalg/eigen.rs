@@ -1,0 +1,73 @@
+use crate::{Error, Matrix, Result};
+use faer::diag::DiagMut;
+use faer::dyn_stack::{MemBuffer, MemStack};
+use faer::linalg::evd::{ComputeEigenvectors, self_adjoint_evd, self_adjoint_evd_scratch};
+use faer::linalg::svd::{ComputeSvdVectors, svd, svd_scratch};
+use faer::{MatMut, MatRef, Par, Spec};
+
+/// `A = V diag(values) V^T`, eigenvalues ascending, eigenvectors in the columns of `vectors`.
+#[derive(Debug, Clone)]
+pub(crate) struct Eigen {
+    pub(crate) values: Vec<f64>,
+    pub(crate) vectors: Matrix,
+}
+
+fn failed(what: &str) -> Error {
+    Error::Numerical {
+        place: "an eigendecomposition",
+        message: format!("{what} did not converge: the data may hold values of very different magnitude"),
+    }
+}
+
+/// The eigendecomposition of a symmetric matrix.
+pub(crate) fn symmetric_eigen(a: &Matrix) -> Result<Eigen> {
+    let n = a.rows();
+    let mut values = vec![0.0; n];
+    let mut vectors = Matrix::zeros(n, n);
+    let params = Spec::default();
+    let mut memory = MemBuffer::new(self_adjoint_evd_scratch::<f64>(n, ComputeEigenvectors::Yes, Par::Seq, params));
+    // The storage is column-major for faer, so that the row-major matrix holds the transpose.
+    let u = MatMut::from_column_major_slice_mut(vectors.as_mut_slice(), n, n);
+    let a = MatRef::from_column_major_slice(a.as_slice(), n, n);
+    let s = DiagMut::from_slice_mut(&mut values);
+    self_adjoint_evd(a, s, Some(u), Par::Seq, MemStack::new(&mut memory), params)
+        .map_err(|_| failed("a symmetric matrix"))?;
+    if values.iter().any(|v| !v.is_finite()) {
+        return Err(failed("a symmetric matrix"));
+    }
+    Ok(Eigen { values, vectors: vectors.transpose() })
+}
+
+/// The eigenvalues of a symmetric matrix, ascending.
+pub(crate) fn symmetric_eigenvalues(a: &Matrix) -> Result<Vec<f64>> {
+    let n = a.rows();
+    let mut values = vec![0.0; n];
+    let params = Spec::default();
+    let mut memory = MemBuffer::new(self_adjoint_evd_scratch::<f64>(n, ComputeEigenvectors::No, Par::Seq, params));
+    let a = MatRef::from_column_major_slice(a.as_slice(), n, n);
+    let s = DiagMut::from_slice_mut(&mut values);
+    self_adjoint_evd(a, s, None, Par::Seq, MemStack::new(&mut memory), params)
+        .map_err(|_| failed("a symmetric matrix"))?;
+    if values.iter().any(|v| !v.is_finite()) {
+        return Err(failed("a symmetric matrix"));
+    }
+    Ok(values)
+}
+
+/// The singular values (descending) and right singular vectors (columns) of a matrix.
+pub(crate) fn singular(a: &Matrix) -> Result<(Vec<f64>, Matrix)> {
+    let (m, n) = (a.rows(), a.cols());
+    let mut values = vec![0.0; m.min(n)];
+    let mut right = Matrix::zeros(n, n);
+    let params = Spec::default();
+    let mut memory =
+        MemBuffer::new(svd_scratch::<f64>(m, n, ComputeSvdVectors::No, ComputeSvdVectors::Full, Par::Seq, params));
+    let v = MatMut::from_column_major_slice_mut(right.as_mut_slice(), n, n);
+    let a = MatRef::from_row_major_slice(a.as_slice(), m, n);
+    let s = DiagMut::from_slice_mut(&mut values);
+    svd(a, s, None, Some(v), Par::Seq, MemStack::new(&mut memory), params).map_err(|_| failed("the rows"))?;
+    if values.iter().any(|v| !v.is_finite()) {
+        return Err(failed("the rows"));
+    }
+    Ok((values, right.transpose()))
+}

@@ -1,0 +1,307 @@
+//! Which distance: the traits that everything in this module is generic over, and the Mahalanobis family.
+
+use crate::{Error, Matrix, Metric, Result};
+use std::marker::PhantomData;
+
+/// Distances from *queries* to the *points* of a sample.
+///
+/// [`Distance`] is the case in which the queries are the sample itself.
+pub trait Cross: Sync {
+    /// Number of queries.
+    fn queries(&self) -> usize;
+
+    /// Number of sample points.
+    fn points(&self) -> usize;
+
+    /// The distance from query `q` to point `i`.
+    fn get(&self, q: usize, i: usize) -> f64;
+
+    /// Coordinates whose Euclidean distances these are, where there are any: with them, whole groups of pairs are
+    /// ruled out by bounds and the rest is computed in blocks. The default is none; then every pair is visited.
+    fn coordinates(&self) -> Option<Coordinates<'_>> {
+        None
+    }
+
+    /// How far [`Self::get`] may be from the exact distance by rounding, for a computed distance of `d`. The default
+    /// claims that it is exact.
+    fn rounding(&self, d: f64) -> f64 {
+        let _ = d;
+        0.0
+    }
+}
+
+/// Distances between the points of one finite sample: symmetric, not negative, zero from a point to itself.
+///
+/// Whether the *triangle inequality* holds as well is said by [`TrueMetric`], in the type.
+pub trait Distance: Cross {
+    /// Number of points.
+    fn len(&self) -> usize {
+        self.points()
+    }
+
+    /// Whether there is no point.
+    fn is_empty(&self) -> bool {
+        self.points() == 0
+    }
+}
+
+/// A promise: the triangle inequality holds, among the points and from queries to points.
+///
+/// The squared Mahalanobis form, the paper's `rho_M`, is *not* a metric in this sense; its square root is.
+/// Propositions 4 and 6, Theorem 2 and a certified radius need this promise, so that the functions for them ask for it.
+///
+/// ```compile_fail
+/// use lipmetric::{Matrix, Metric, lipschitz::{DoublingOptions, SquaredMahalanobis, doubling_dimension}};
+/// let x = Matrix::from_rows(&[[0.0], [1.0], [3.0]]);
+/// let rho = SquaredMahalanobis::new(&Metric::euclidean(1), &x).unwrap();
+/// doubling_dimension(&rho, &DoublingOptions::default()); // the squared form is not a `TrueMetric`
+/// ```
+pub trait TrueMetric: Cross {}
+
+/// Rows whose Euclidean distances (or the squares of them) are the distances in question.
+#[derive(Debug, Clone, Copy)]
+pub struct Coordinates<'a> {
+    /// A row per query.
+    pub queries: &'a Matrix,
+    /// A row per sample point, of the same length.
+    pub points: &'a Matrix,
+    /// Whether the distance is the square of the Euclidean one.
+    pub squared: bool,
+}
+
+/// How a distance derives from a squared Euclidean one: [`Root`] or [`Square`].
+pub trait Power: Sync + Send + private::Sealed {
+    /// Whether it is the squared form.
+    const SQUARED: bool;
+}
+
+/// The square root of the squared form: a true metric.
+#[derive(Debug, Clone, Copy)]
+pub struct Root;
+
+/// The squared form itself: no triangle inequality.
+#[derive(Debug, Clone, Copy)]
+pub struct Square;
+
+impl Power for Root {
+    const SQUARED: bool = false;
+}
+
+impl Power for Square {
+    const SQUARED: bool = true;
+}
+
+mod private {
+    pub trait Sealed {}
+    impl Sealed for super::Root {}
+    impl Sealed for super::Square {}
+}
+
+/// The rows of a matrix under a Mahalanobis distance; see [`Mahalanobis`] and [`SquaredMahalanobis`].
+#[derive(Debug, Clone)]
+pub struct Vectors<P> {
+    metric: Option<Metric>,
+    mapped: Matrix,
+    rounding: f64,
+    power: PhantomData<P>,
+}
+
+/// `||L (x - y)||`, the square root of the paper's `rho_M`: a [`TrueMetric`]. With `L = I` it is Euclid's.
+///
+/// ```
+/// use lipmetric::{Matrix, Metric, lipschitz::{Cross, Mahalanobis}};
+/// let x = Matrix::from_rows(&[[0.0, 0.0], [3.0, 4.0]]);
+/// assert_eq!(Mahalanobis::euclidean(&x).unwrap().get(0, 1), 5.0);
+/// let stretched = Metric::new(Matrix::from_rows(&[[2.0, 0.0]])).unwrap();
+/// assert_eq!(Mahalanobis::new(&stretched, &x).unwrap().get(0, 1), 6.0);
+/// ```
+pub type Mahalanobis = Vectors<Root>;
+
+/// `rho_M(x, y) = ||L (x - y)||^2`, the paper's squared form. It has no triangle inequality, hence is no [`TrueMetric`].
+///
+/// ```
+/// use lipmetric::{Matrix, Metric, lipschitz::{Cross, SquaredMahalanobis}};
+/// let x = Matrix::from_rows(&[[0.0], [1.0], [2.0]]);
+/// let rho = SquaredMahalanobis::new(&Metric::euclidean(1), &x).unwrap();
+/// assert!(rho.get(0, 2) > rho.get(0, 1) + rho.get(1, 2)); // 4 > 1 + 1
+/// ```
+pub type SquaredMahalanobis = Vectors<Square>;
+
+impl<P: Power> Vectors<P> {
+    /// The rows of `x` under a learned metric. Rows whose mapped coordinates all differ by less than about `1e-162`
+    /// count as coinciding: the square of such a difference is zero in `f64`.
+    ///
+    /// # Errors
+    /// If `x` has another number of columns than the metric has features, holds a NaN or an infinity, or maps to
+    /// values so large or so small that their squares leave the range of `f64`.
+    pub fn new(metric: &Metric, x: &Matrix) -> Result<Self> {
+        check_finite(x, "row")?;
+        let mapped = metric.transform(x)?;
+        check_range(&mapped)?;
+        let rounding = map_rounding(metric, x);
+        Ok(Self { metric: Some(metric.clone()), mapped, rounding, power: PhantomData })
+    }
+
+    /// The rows of `x` under Euclid's metric (or its square).
+    ///
+    /// # Errors
+    /// If `x` holds a NaN or an infinity, or values whose squares leave the range of `f64`.
+    pub fn euclidean(x: &Matrix) -> Result<Self> {
+        check_finite(x, "row")?;
+        check_range(x)?;
+        Ok(Self { metric: None, mapped: x.clone(), rounding: 0.0, power: PhantomData })
+    }
+
+    /// The distances from new rows to this sample, by the same metric.
+    ///
+    /// # Errors
+    /// As for the sample's own rows.
+    pub fn to(&self, queries: &Matrix) -> Result<VectorsTo<'_, P>> {
+        check_finite(queries, "query row")?;
+        let (mapped, rounding) = match &self.metric {
+            Some(metric) => (metric.transform(queries)?, map_rounding(metric, queries)),
+            None if queries.cols() == self.mapped.cols() => (queries.clone(), 0.0),
+            None => return Err(Error::shape("features of the query rows", self.mapped.cols(), queries.cols())),
+        };
+        check_range(&mapped)?;
+        Ok(VectorsTo { sample: self, mapped, rounding })
+    }
+
+    /// The rows as the metric's map `x -> L x` gives them.
+    #[must_use]
+    pub fn mapped(&self) -> &Matrix {
+        &self.mapped
+    }
+
+    /// The metric; `None` is Euclid's.
+    #[must_use]
+    pub fn metric(&self) -> Option<&Metric> {
+        self.metric.as_ref()
+    }
+}
+
+/// The distances from new rows to a sample; see [`Vectors::to`].
+#[derive(Debug, Clone)]
+pub struct VectorsTo<'a, P> {
+    sample: &'a Vectors<P>,
+    mapped: Matrix,
+    rounding: f64,
+}
+
+impl<P: Power> Cross for Vectors<P> {
+    fn queries(&self) -> usize {
+        self.mapped.rows()
+    }
+
+    fn points(&self) -> usize {
+        self.mapped.rows()
+    }
+
+    fn get(&self, q: usize, i: usize) -> f64 {
+        finish::<P>(squared_euclidean(self.mapped.row(q), self.mapped.row(i)))
+    }
+
+    fn coordinates(&self) -> Option<Coordinates<'_>> {
+        Some(Coordinates { queries: &self.mapped, points: &self.mapped, squared: P::SQUARED })
+    }
+
+    fn rounding(&self, d: f64) -> f64 {
+        rounding::<P>(d, self.mapped.cols(), 2.0 * self.rounding)
+    }
+}
+
+impl<P: Power> Distance for Vectors<P> {}
+impl TrueMetric for Vectors<Root> {}
+
+impl<P: Power> Cross for VectorsTo<'_, P> {
+    fn queries(&self) -> usize {
+        self.mapped.rows()
+    }
+
+    fn points(&self) -> usize {
+        self.sample.mapped.rows()
+    }
+
+    fn get(&self, q: usize, i: usize) -> f64 {
+        finish::<P>(squared_euclidean(self.mapped.row(q), self.sample.mapped.row(i)))
+    }
+
+    fn coordinates(&self) -> Option<Coordinates<'_>> {
+        Some(Coordinates { queries: &self.mapped, points: &self.sample.mapped, squared: P::SQUARED })
+    }
+
+    fn rounding(&self, d: f64) -> f64 {
+        rounding::<P>(d, self.mapped.cols(), self.rounding + self.sample.rounding)
+    }
+}
+
+impl TrueMetric for VectorsTo<'_, Root> {}
+
+/// The squared Euclidean distance, coordinate after coordinate. The block kernels add in the same order, so that
+/// a pair's distance is the same bit for bit wherever it is computed.
+#[inline(always)]
+pub(crate) fn squared_euclidean(a: &[f64], b: &[f64]) -> f64 {
+    let mut sum = 0.0;
+    for (x, y) in a.iter().zip(b) {
+        let d = x - y;
+        sum += d * d;
+    }
+    sum
+}
+
+#[inline(always)]
+fn finish<P: Power>(squared: f64) -> f64 {
+    if P::SQUARED { squared } else { squared.sqrt() }
+}
+
+/// The rounding of a distance between mapped rows that are themselves off by `mapped` together.
+fn rounding<P: Power>(d: f64, coordinates: usize, mapped: f64) -> f64 {
+    let relative = (coordinates + 6) as f64 * f64::EPSILON;
+    if P::SQUARED {
+        let root = d.sqrt();
+        2.0 * root * mapped + mapped * mapped + relative * d
+    } else {
+        mapped + relative * d
+    }
+}
+
+/// A bound of the Euclidean length of the rounding errors in any row of `X L^T`.
+fn map_rounding(metric: &Metric, x: &Matrix) -> f64 {
+    let p = metric.features();
+    let unit = (p + 1) as f64 * f64::EPSILON;
+    let mut largest = 0.0_f64;
+    for i in 0..x.rows() {
+        let mut sum = 0.0;
+        for k in 0..metric.rank() {
+            let magnitude: f64 = metric.factor().row(k).iter().zip(x.row(i)).map(|(l, v)| (l * v).abs()).sum();
+            sum += magnitude * magnitude;
+        }
+        largest = largest.max(sum);
+    }
+    unit * largest.sqrt()
+}
+
+fn check_finite(x: &Matrix, what: &str) -> Result<()> {
+    match x.first_non_finite() {
+        None => Ok(()),
+        Some((i, j)) => Err(Error::data(format!(
+            "{what} {i}, column {j}: the value is {}; distances need finite numbers (fill or drop missing values)",
+            x[(i, j)]
+        ))),
+    }
+}
+
+/// Squares of differences must neither overflow nor all underflow.
+fn check_range(mapped: &Matrix) -> Result<()> {
+    let largest = mapped.as_slice().iter().fold(0.0_f64, |m, v| m.max(v.abs()));
+    let limit = 1e150 / (mapped.cols().max(1) as f64).sqrt();
+    if largest.is_finite() && (largest == 0.0 || (1e-140..limit).contains(&largest)) {
+        return Ok(());
+    }
+    Err(Error::Numerical {
+        place: "distances",
+        message: format!(
+            "the largest coordinate is {largest:e}: its square leaves the range of f64; rescale the features"
+        ),
+    })
+}

@@ -1,0 +1,95 @@
+//! The Lipschitz toolbox: sections II and III of the paper.
+//!
+//! Everything is generic over a [`Distance`]: [`Mahalanobis`] (a learned metric or Euclid's), [`SquaredMahalanobis`]
+//! (the paper's `rho_M`), a [`Closure`], a [`Precomputed`] matrix. Which of them obey the triangle inequality is said in
+//! the type, by [`TrueMetric`].
+//!
+//! | question | function | in the paper |
+//! |---|---|---|
+//! | how steep are the labels, or any function? | [`lipschitz_constant`], [`lipschitz_constant_of`] | Definition 1, `L_0` |
+//! | how does a function continue beyond the sample? | [`Extension`], [`ExtensionClassifier`] | Theorem 1, Proposition 1 |
+//! | how far apart are the classes, how wide are they? | [`margin`], [`diameter`], [`Margins`] | Definitions 2 to 4 |
+//! | the same around each instance | [`local_ratio`], [`LocalRatios`] | Definition 5 |
+//! | how many dimensions has the metric space? | [`doubling_dimension`] | Definition 6 |
+//! | what error can be promised? | [`fat_shattering_bound`], [`learning_bound`] | Theorem 2, Proposition 6, Corollary 1 |
+//! | which rows to give up for a better promise? | [`trade_off()`], [`minimum_cover`] | after Gottlieb et al. |
+//! | all of it at once | [`Report`] | |
+//! | how far can an instance move before its label changes? | [`certified_radii`], [`certified_accuracy`] | - |
+//!
+//! Results are exact (or bounds where they are called so), identical bit for bit for any number of threads, and take memory
+//! in proportion to the data. Numbers that are infinite by nature (a constant across coinciding rows, a ratio over a
+//! zero diameter) are infinite, not errors; what cannot be asked at all is a typed [`crate::Error`].
+
+mod bounds;
+mod constant;
+mod distance;
+mod doubling;
+mod extension;
+mod farthest;
+mod local;
+mod margins;
+mod matching;
+mod other;
+mod pair;
+mod radius;
+mod range;
+mod report;
+mod search;
+mod trade_off;
+mod tree;
+
+pub use bounds::{Bound, FatShattering, LearningBound, fat_shattering_bound, learning_bound};
+pub use constant::{LipschitzConstant, lipschitz_constant, lipschitz_constant_of};
+pub use distance::{
+    Coordinates, Cross, Distance, Mahalanobis, Power, Root, Square, SquaredMahalanobis, TrueMetric, Vectors, VectorsTo,
+};
+pub use doubling::{DoublingDimension, DoublingOptions, doubling_dimension};
+pub use extension::{Decision, Extension, ExtensionClassifier};
+pub use local::{Histogram, LocalRatio, LocalRatios, LocalSummary, local_ratio};
+pub use margins::{ClassDiameter, ClassMargin, Margins, Surrogates};
+pub use other::{AsMetric, Closure, ClosureTo, Precomputed, PrecomputedCross};
+pub use pair::{Pair, diameter, diameter_of, margin};
+pub use radius::{CertifiedRadius, certified_accuracy, certified_radii, input_radius_factor};
+pub use report::{Report, ReportOptions, SampleBounds};
+pub use trade_off::{Cover, TradeOff, TradeOffOptions, TradeOffPoint, minimum_cover, trade_off};
+
+use crate::{Error, Labels, Result};
+use pair::Groups;
+
+/// Labels that fit the sample and have two classes at least.
+fn check_labels<D: Distance + ?Sized>(distance: &D, labels: &Labels) -> Result<Groups> {
+    if labels.len() != distance.len() {
+        return Err(Error::shape("labels of the sample", distance.len(), labels.len()));
+    }
+    let groups = Groups::new(labels);
+    if groups.rows.len() < 2 {
+        let name = groups.codes.first().map_or("none", |&c| labels.classes()[c as usize].as_str());
+        return Err(Error::data(format!(
+            "margins between classes need rows of two classes at least; all {} rows are of one ({name})",
+            labels.len()
+        )));
+    }
+    Ok(groups)
+}
+
+/// A finite value per row.
+fn check_values<D: Distance + ?Sized>(distance: &D, values: &[f64]) -> Result<()> {
+    if values.len() != distance.len() {
+        return Err(Error::shape("values on the sample", distance.len(), values.len()));
+    }
+    match values.iter().position(|v| !v.is_finite()) {
+        None => Ok(()),
+        Some(i) => Err(Error::data(format!("the function's value at row {i} is {}; it must be finite", values[i]))),
+    }
+}
+
+/// Row numbers in range, sorted, each once.
+fn check_rows(rows: &[usize], n: usize) -> Result<Vec<usize>> {
+    if let Some(&bad) = rows.iter().find(|&&i| i >= n) {
+        return Err(Error::data(format!("row {bad} does not exist: there are {n} rows")));
+    }
+    let mut rows = rows.to_vec();
+    rows.sort_unstable();
+    rows.dedup();
+    Ok(rows)
+}

@@ -1,0 +1,107 @@
+use crate::Matrix;
+use std::ops::Range;
+
+/// Rows of a block, at most.
+const BLOCK: usize = 128;
+/// A class smaller than this shares its block with others.
+const OWN_BLOCK: usize = 24;
+
+/// Weighted, labelled points, sorted by class.
+#[derive(Debug, Clone)]
+pub(crate) struct Cloud {
+    /// One row per point.
+    pub(crate) x: Matrix,
+    /// The class of each point, ascending.
+    pub(crate) class: Vec<u32>,
+    /// The weight of each point, positive.
+    pub(crate) weight: Vec<f64>,
+    /// Whether every weight is one.
+    pub(crate) uniform: bool,
+    /// Which row of the user's data each point is.
+    pub(crate) origin: Vec<usize>,
+    /// Ranges of points, with their class where all have the same.
+    pub(super) blocks: Vec<(Range<usize>, Option<u32>)>,
+}
+
+impl Cloud {
+    /// The points of `x` with a positive weight, sorted by class (and by row within one).
+    pub(crate) fn new(x: &Matrix, class: &[u32], weight: &[f64]) -> Self {
+        let mut origin: Vec<usize> = (0..x.rows()).filter(|&i| weight[i] > 0.0).collect();
+        origin.sort_by_key(|&i| class[i]);
+        let class: Vec<u32> = origin.iter().map(|&i| class[i]).collect();
+        let weight: Vec<f64> = origin.iter().map(|&i| weight[i]).collect();
+        let uniform = weight.iter().all(|&w| w == 1.0);
+        let blocks = blocks(&class);
+        Self { x: x.select_rows(&origin), class, weight, uniform, origin, blocks }
+    }
+
+    /// About `target` of the points, evenly spaced within each class, at least two of each where there are.
+    pub(crate) fn thinned(&self, target: usize) -> Self {
+        let n = self.len();
+        let mut keep = Vec::new();
+        let mut start = 0;
+        while start < n {
+            let end = start + self.class[start..].iter().take_while(|&&c| c == self.class[start]).count();
+            let size = end - start;
+            let take = (size * target).div_ceil(n).max(2).min(size);
+            keep.extend((0..take).map(|k| start + k * size / take));
+            start = end;
+        }
+        let class: Vec<u32> = keep.iter().map(|&i| self.class[i]).collect();
+        let blocks = blocks(&class);
+        Self {
+            x: self.x.select_rows(&keep),
+            weight: keep.iter().map(|&i| self.weight[i]).collect(),
+            uniform: self.uniform,
+            origin: keep.iter().map(|&i| self.origin[i]).collect(),
+            class,
+            blocks,
+        }
+    }
+
+    /// Number of points.
+    pub(crate) fn len(&self) -> usize {
+        self.class.len()
+    }
+
+    /// The weight of a pair: a point of weight `w` counts as `w` equal points.
+    pub(crate) fn pair_weight(&self, i: usize, j: usize) -> f64 {
+        self.weight[i] * self.weight[j]
+    }
+
+    /// The total weight of the different-label pairs and of the same-label pairs.
+    pub(crate) fn pair_totals(&self) -> (f64, f64) {
+        let classes = self.class.last().map_or(0, |&c| c as usize + 1);
+        let (mut sum, mut squares) = (vec![0.0; classes], 0.0);
+        for (&c, &w) in self.class.iter().zip(&self.weight) {
+            sum[c as usize] += w;
+            squares += w * w;
+        }
+        let total: f64 = sum.iter().sum();
+        let same: f64 = sum.iter().map(|s| s * s).sum();
+        (0.5 * (total * total - same), 0.5 * (same - squares))
+    }
+}
+
+fn blocks(class: &[u32]) -> Vec<(Range<usize>, Option<u32>)> {
+    let mut out: Vec<(Range<usize>, Option<u32>)> = Vec::new();
+    let mut start = 0;
+    while start < class.len() {
+        let size = class[start..].iter().take_while(|&&c| c == class[start]).count();
+        if size >= OWN_BLOCK {
+            let parts = size.div_ceil(BLOCK);
+            out.extend(
+                (0..parts).map(|k| (start + k * size / parts..start + (k + 1) * size / parts, Some(class[start]))),
+            );
+        } else {
+            match out.last_mut() {
+                Some((range, label)) if label.is_none() && range.len() + size <= BLOCK => range.end += size,
+                _ => out.push((start..start + size, (size == class.len()).then_some(class[start]))),
+            }
+        }
+        start += size;
+    }
+    // A small class alone in its block was marked as mixed so that others could join it: that is always correct,
+    // since a mixed tile looks at the labels.
+    out
+}

@@ -1,0 +1,61 @@
+use crate::pairs::Cloud;
+use crate::{Matrix, Result, linalg};
+
+/// Within-class scatter below this (in coordinates of unit total variance) counts as none.
+const NONE: f64 = 1e-10;
+
+/// Directions without within-class scatter that separate the classes: Lip^I is then unbounded in its favour.
+///
+/// Returns a factor (coordinates x directions) under which every pair of different label has a squared distance of at
+/// least 2 and every pair of equal label none, where there is one.
+pub(crate) fn leak(cloud: &Cloud) -> Result<Option<Matrix>> {
+    let p = cloud.x.cols();
+    let mut within = Matrix::zeros(p, p);
+    let mut centres: Vec<Vec<f64>> = Vec::new();
+    let mut start = 0;
+    while start < cloud.len() {
+        let end = start + cloud.class[start..].iter().take_while(|&&c| c == cloud.class[start]).count();
+        let mut mean = vec![0.0; p];
+        for i in start..end {
+            mean.iter_mut().zip(cloud.x.row(i)).for_each(|(m, v)| *m += v / (end - start) as f64);
+        }
+        for i in start..end {
+            for a in 0..p {
+                for b in 0..p {
+                    within[(a, b)] += (cloud.x[(i, a)] - mean[a]) * (cloud.x[(i, b)] - mean[b]) / cloud.len() as f64;
+                }
+            }
+        }
+        centres.push(mean);
+        start = end;
+    }
+    let eigen = linalg::symmetric_eigen(&within)?;
+    let free = eigen.values.iter().take_while(|&&v| v <= NONE).count();
+    if free == 0 {
+        return Ok(None);
+    }
+    let mut basis = Matrix::zeros(p, free);
+    for a in 0..p {
+        for k in 0..free {
+            basis[(a, k)] = eigen.vectors[(a, k)];
+        }
+    }
+    let mut least = f64::INFINITY;
+    for (a, first) in centres.iter().enumerate() {
+        for second in &centres[..a] {
+            let distance: f64 = (0..free)
+                .map(|k| {
+                    let t: f64 = (0..p).map(|d| basis[(d, k)] * (first[d] - second[d])).sum();
+                    t * t
+                })
+                .sum();
+            least = least.min(distance);
+        }
+    }
+    if least <= NONE.sqrt() {
+        return Ok(None);
+    }
+    let scale = (2.0 / least).sqrt() * (1.0 + 1e-12);
+    basis.as_mut_slice().iter_mut().for_each(|v| *v *= scale);
+    Ok(Some(basis))
+}

@@ -1,0 +1,166 @@
+//! New rows without losing feasibility.
+
+use super::assemble::packed_len;
+use super::engine::{Engine, generalised_largest};
+use super::rows::{Row, central, packed};
+use super::scan::{Survey, same_length};
+use super::{NOWHERE, State};
+use crate::Result;
+use crate::linalg;
+use crate::pairs::{Cloud, Embedding, weighted_outer};
+
+/// The part of the dual slack `Z` that new rows may use up.
+const SHARE: f64 = 0.3;
+
+/// The part of the gap that may be spent on keeping new rows away from their bound.
+const LIFT: f64 = 0.1;
+
+pub(super) fn push_row(i: usize, j: usize, cap: f64) -> Row {
+    Row { i: i as u32, j: j as u32, push: true, cap, b: 0.0, g: 2.0 }
+}
+
+pub(super) fn pull_row(i: u32, j: u32) -> Row {
+    Row { i, j, push: false, cap: f64::INFINITY, b: 1.0, g: 0.0 }
+}
+
+impl Engine<'_> {
+    /// Gives rows to different-label pairs: those from the band below the kink take their share of its multiplier with
+    /// them (which leaves the dual point as it was), the others start as large as dual feasibility allows.
+    pub(super) fn admit_push(&mut self, near: &[(u32, u32)], now: &Embedding, mu: f64) -> Result<()> {
+        let state = &mut self.state;
+        let band = (0..state.rows.len()).find(|&k| state.rows.push[k] && state.rows.pair(k).is_none());
+        let share = band.map_or(0.0, |k| state.rows.lambda[k]);
+        let (mut left, mut entering) = (Vec::new(), Vec::new());
+        for &(i, j) in near {
+            let (i, j) = (i as usize, j as usize);
+            if state.rows.held.contains(&packed(i, j, true)) {
+                continue;
+            }
+            let w = self.cloud.pair_weight(i, j);
+            let z = now.squared_distance(i, j) - 2.0;
+            if band.is_some() && self.sides.squared_distance(i, j) < 2.0 {
+                left.push((i, j, w));
+                state.rows.add(push_row(i, j, w), z, Some(share * w), mu);
+            } else {
+                entering.push((i, j, central(z, w, mu).0, z));
+            }
+        }
+        state.enter(self.cloud, &entering, |cloud, i, j| cloud.pair_weight(i, j), mu)?;
+        if let (Some(k), false) = (band, left.is_empty()) {
+            let weight: f64 = left.iter().map(|f| f.2).sum();
+            let sum = &mut state.rows.sums[1];
+            linalg::add_scaled(sum, -1.0, &weighted_outer(&self.cloud.x, left.iter().copied()));
+            state.rows.g[k] -= 2.0 * weight;
+            let z = linalg::inner(sum, &state.m) - state.rows.g[k];
+            // An emptied band keeps its row, with zero coefficients: `0 >= 0`, slack and multiplier free to go to zero.
+            if state.rows.g[k] < 1e-9 * weight {
+                state.rows.g[k] = 0.0;
+                sum.as_mut_slice().fill(0.0);
+            }
+            state.rows.settle(k, if state.rows.g[k] == 0.0 { 0.0 } else { z });
+        }
+        Ok(())
+    }
+
+    /// Slack per instance: gives rows to the different-label pairs that are nearly tight.
+    pub(super) fn admit_tight(&mut self, tight: &[(f64, u32, u32)], mu: f64) -> Result<()> {
+        let state = &mut self.state;
+        let fresh: Vec<(f64, usize, usize)> = tight
+            .iter()
+            .map(|&(z, i, j)| (z, i as usize, j as usize))
+            .filter(|&(_, i, j)| !state.rows.held.contains(&packed(i, j, true)))
+            .collect();
+        let mut count = vec![0.0; self.cloud.len()];
+        for &(_, i, j) in &fresh {
+            for p in [i, j] {
+                count[p] += 1.0;
+                if state.place[p] == NOWHERE {
+                    state.place[p] = state.active.len() as u32;
+                    state.active.push(p as u32);
+                    state.slack.push(mu / self.cloud.weight[p]);
+                    state.reduced.push(self.cloud.weight[p]);
+                }
+            }
+        }
+        let mut entering = Vec::with_capacity(fresh.len());
+        for &(z, i, j) in &fresh {
+            let room = |p: usize| SHARE * state.reduced[state.place[p] as usize] / count[p];
+            entering.push((i, j, (mu / z).min(room(i)).min(room(j)), z));
+        }
+        state.enter(self.cloud, &entering, |_, _, _| f64::INFINITY, mu)
+    }
+
+    /// Gives rows to the longest pairs that bound the diameter. Their multipliers come from those of the rows at hand,
+    /// as much as keeps the dual point feasible.
+    pub(super) fn admit_pull(&mut self, found: &Survey, mu: f64) -> Result<()> {
+        let state = &mut self.state;
+        let relative = (state.complementarity() / self.best.objective).min(1.0);
+        let mut lengths: Vec<f64> =
+            (0..state.rows.len()).filter(|&k| !state.rows.push[k]).map(|k| state.scalar - state.rows.s[k]).collect();
+        lengths.sort_unstable_by(f64::total_cmp);
+        let known = |r: f64| {
+            let at = lengths.partition_point(|&l| l < r);
+            lengths[at.saturating_sub(1)..(at + 1).min(lengths.len())].iter().any(|&l| same_length(l, r))
+        };
+        let room = packed_len(state.m.rows()).max(40) / 2;
+        let fresh: Vec<(f64, u32, u32)> = found.far.iter().copied().filter(|f| !known(f.0)).take(room).collect();
+        if fresh.is_empty() {
+            return Ok(());
+        }
+        // A new row that is nearly tight would block the next steps: the diameter moves away from it, for a small part
+        // of the present gap.
+        let least = LIFT * state.complementarity() / self.settings.c;
+        let lift = least - (state.scalar - fresh[0].0);
+        if lift > 0.0 {
+            state.scalar += lift;
+            for k in 0..state.rows.len() {
+                state.rows.s[k] += lift * state.rows.b[k];
+            }
+        }
+        let (pull, _) = state.sums(self.cloud);
+        let wanted: f64 = fresh.iter().map(|&(r, _, _)| mu / (state.scalar - r)).sum::<f64>() / self.settings.c;
+        let part = wanted.min(0.5 * relative).min(0.1).min(SHARE / generalised_largest(&pull, &state.z)?);
+        linalg::add_scaled(&mut state.z, -part, &pull);
+        for k in 0..state.rows.len() {
+            if !state.rows.push[k] {
+                state.rows.lambda[k] *= 1.0 - part;
+            }
+        }
+        let entering: Vec<f64> = fresh.iter().map(|&(r, _, _)| mu / (state.scalar - r) / wanted * part).collect();
+        let pairs = fresh.iter().zip(&entering).map(|(&(_, i, j), &l)| (i as usize, j as usize, l));
+        linalg::add_scaled(&mut state.z, 1.0, &weighted_outer(&self.cloud.x, pairs));
+        for (&(r, i, j), &l) in fresh.iter().zip(&entering) {
+            state.rows.add(pull_row(i, j), state.scalar - r, Some(l), mu);
+        }
+        Ok(())
+    }
+}
+
+impl State {
+    /// Adds pushing rows `(i, j, lambda, z)`, their multipliers scaled down so that `Z` stays positive definite.
+    fn enter(
+        &mut self,
+        cloud: &Cloud,
+        entering: &[(usize, usize, f64, f64)],
+        cap: impl Fn(&Cloud, usize, usize) -> f64,
+        mu: f64,
+    ) -> Result<()> {
+        if entering.is_empty() {
+            return Ok(());
+        }
+        let sum = weighted_outer(&cloud.x, entering.iter().map(|&(i, j, l, _)| (i, j, l)));
+        let scale = (SHARE / generalised_largest(&sum, &self.z)?).min(1.0);
+        linalg::add_scaled(&mut self.z, -scale, &sum);
+        for &(i, j, lambda, z) in entering {
+            let lambda = scale * lambda;
+            let cap = cap(cloud, i, j);
+            if cap.is_infinite() {
+                for p in [i, j] {
+                    self.reduced[self.place[p] as usize] -= lambda;
+                }
+            }
+            self.rows.add(push_row(i, j, cap), z, Some(lambda), mu);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,252 @@
+//! The Newton matrix: `I + sum h v v^T`, a sum over rows.
+
+use super::State;
+use super::rows::Rows;
+use crate::Matrix;
+use crate::linalg;
+use crate::pairs::{Cloud, weighted_outer};
+use rayon::prelude::*;
+use std::ops::Range;
+
+/// Rows that are expanded at a time.
+const CHUNK: usize = 512;
+/// Columns of a block of the Newton matrix.
+const COLUMNS: usize = 192;
+/// Rows per partial sum while the matrix is small.
+const GROUP: usize = 2048;
+
+const SQRT_2: f64 = std::f64::consts::SQRT_2;
+
+/// Number of distinct elements of a symmetric matrix.
+pub(super) fn packed_len(p: usize) -> usize {
+    p * (p + 1) / 2
+}
+
+/// The lower triangle of a symmetric matrix, off-diagonal elements times `sqrt 2`: an isometry.
+pub(super) fn pack(a: &Matrix, out: &mut [f64]) {
+    let mut at = 0;
+    for r in 0..a.rows() {
+        for c in 0..r {
+            out[at] = SQRT_2 * a[(r, c)];
+            at += 1;
+        }
+        out[at] = a[(r, r)];
+        at += 1;
+    }
+}
+
+/// The inverse of [`pack`].
+pub(super) fn unpack(v: &[f64], p: usize) -> Matrix {
+    let mut a = Matrix::zeros(p, p);
+    let mut at = 0;
+    for r in 0..p {
+        for c in 0..r {
+            a[(r, c)] = v[at] / SQRT_2;
+            a[(c, r)] = a[(r, c)];
+            at += 1;
+        }
+        a[(r, r)] = v[at];
+        at += 1;
+    }
+    a
+}
+
+/// The rows in the coordinates of the current scaling.
+pub(super) struct Scaled<'a> {
+    pub(super) rows: &'a Rows,
+    pub(super) x: Matrix,
+    pub(super) sums: Vec<Matrix>,
+}
+
+impl<'a> Scaled<'a> {
+    pub(super) fn new(cloud: &Cloud, state: &'a State, g: &Matrix) -> Self {
+        Self {
+            rows: &state.rows,
+            x: linalg::product(&cloud.x, g),
+            sums: state.rows.sums.iter().map(|a| linalg::congruence(a, g)).collect(),
+        }
+    }
+
+    /// Writes `f * (+-A, b)` of row `k`, packed.
+    fn expand(&self, k: usize, f: f64, d: &mut [f64], out: &mut [f64]) {
+        let p = self.x.cols();
+        let q = packed_len(p);
+        let signed = f * self.rows.sign(k);
+        match self.rows.pair(k) {
+            Some((i, j)) => {
+                for ((v, a), b) in d.iter_mut().zip(self.x.row(i)).zip(self.x.row(j)) {
+                    *v = a - b;
+                }
+                let mut at = 0;
+                for r in 0..p {
+                    let t = signed * d[r] * SQRT_2;
+                    for (o, &v) in out[at..at + r].iter_mut().zip(&d[..r]) {
+                        *o = t * v;
+                    }
+                    out[at + r] = signed * d[r] * d[r];
+                    at += r + 1;
+                }
+            }
+            None => {
+                pack(&self.sums[self.rows.j[k] as usize], &mut out[..q]);
+                out[..q].iter_mut().for_each(|v| *v *= signed);
+            }
+        }
+        out[q] = f * self.rows.b[k];
+    }
+
+    /// `<+-A_k, D> + b_k t` for every row.
+    pub(super) fn products(&self, d: &Matrix, t: f64) -> Vec<f64> {
+        let p = self.x.cols();
+        let part = |range: Range<usize>| {
+            let (mut diff, mut mapped) = (vec![0.0; range.len() * p], vec![0.0; range.len() * p]);
+            for (k, row) in range.clone().zip(diff.chunks_exact_mut(p)) {
+                if let Some((i, j)) = self.rows.pair(k) {
+                    for ((v, a), b) in row.iter_mut().zip(self.x.row(i)).zip(self.x.row(j)) {
+                        *v = a - b;
+                    }
+                }
+            }
+            linalg::gemm_nn(&mut mapped, &diff, d.as_slice(), range.len(), p, p);
+            range
+                .zip(diff.chunks_exact(p).zip(mapped.chunks_exact(p)))
+                .map(|(k, (a, b))| {
+                    let value = match self.rows.pair(k) {
+                        Some(_) => linalg::dot(a, b),
+                        None => linalg::inner(&self.sums[self.rows.j[k] as usize], d),
+                    };
+                    self.rows.sign(k) * value + self.rows.b[k] * t
+                })
+                .collect::<Vec<f64>>()
+        };
+        let n = self.rows.len();
+        let chunks = n.div_ceil(CHUNK);
+        let range = |c: usize| c * CHUNK..((c + 1) * CHUNK).min(n);
+        if n * p * p < 400_000 {
+            return (0..chunks).flat_map(|c| part(range(c))).collect();
+        }
+        (0..chunks).into_par_iter().flat_map_iter(|c| part(range(c))).collect()
+    }
+
+    /// `sum of coefficient_k (+-A_k, b_k)`, packed.
+    pub(super) fn combination(&self, coefficient: &[f64]) -> Vec<f64> {
+        let p = self.x.cols();
+        let q = packed_len(p);
+        let n = self.rows.len();
+        let part = |range: Range<usize>| {
+            let pairs =
+                range.filter_map(|k| self.rows.pair(k).map(|(i, j)| (i, j, coefficient[k] * self.rows.sign(k))));
+            weighted_outer(&self.x, pairs)
+        };
+        let groups = n.div_ceil(GROUP).max(1);
+        let range = |g: usize| g * n / groups..(g + 1) * n / groups;
+        let mut total = Matrix::zeros(p, p);
+        if groups == 1 {
+            total = part(0..n);
+        } else {
+            let parts: Vec<Matrix> = (0..groups).into_par_iter().map(|g| part(range(g))).collect();
+            parts.iter().for_each(|other| linalg::add_scaled(&mut total, 1.0, other));
+        }
+        let mut scalar = 0.0;
+        for k in 0..n {
+            scalar += coefficient[k] * self.rows.b[k];
+            if self.rows.pair(k).is_none() {
+                let f = coefficient[k] * self.rows.sign(k);
+                linalg::add_scaled(&mut total, f, &self.sums[self.rows.j[k] as usize]);
+            }
+        }
+        let mut out = vec![0.0; q + 1];
+        pack(&total, &mut out[..q]);
+        out[q] = scalar;
+        out
+    }
+
+    /// `sum of h_k v_k v_k^T` (lower triangle, column-major) where `v` is the packed row and the scalar's coefficient,
+    /// preceded by the slack variables of the instances (`place` gives the position of each).
+    pub(super) fn gram(&self, h: &[f64], place: &[u32], slacks: usize) -> Vec<f64> {
+        let p = self.x.cols();
+        let width = packed_len(p) + 1;
+        let n = slacks + width;
+        let dense = self.dense_gram(h, width);
+        let mut out = vec![0.0; n * n];
+        for c in 0..width {
+            out[(slacks + c) * n + slacks + c..(slacks + c) * n + n]
+                .copy_from_slice(&dense[c * width + c..(c + 1) * width]);
+        }
+        if slacks > 0 {
+            let (mut row, mut d) = (vec![0.0; width], vec![0.0; p]);
+            for k in 0..self.rows.len() {
+                let (true, Some((i, j))) = (self.rows.push[k], self.rows.pair(k)) else { continue };
+                self.expand(k, h[k], &mut d, &mut row);
+                let (a, b) = (place[i] as usize, place[j] as usize);
+                for at in [a, b] {
+                    out[at * n + slacks..(at + 1) * n].iter_mut().zip(&row).for_each(|(o, v)| *o += v);
+                    out[at * n + at] += h[k];
+                }
+                out[a.min(b) * n + a.max(b)] += h[k];
+            }
+        }
+        out
+    }
+
+    fn dense_gram(&self, h: &[f64], width: usize) -> Vec<f64> {
+        let n = self.rows.len();
+        let p = self.x.cols();
+        let blocks: Vec<Range<usize>> =
+            (0..width.div_ceil(COLUMNS)).map(|b| b * COLUMNS..((b + 1) * COLUMNS).min(width)).collect();
+        let tiles: Vec<(usize, usize)> = (0..blocks.len()).flat_map(|a| (0..=a).map(move |b| (a, b))).collect();
+        // Small matrices: partial sums over groups of rows. Large ones: one sum, its blocks in parallel.
+        let groups = if tiles.len() > 3 { 1 } else { n.div_ceil(GROUP).max(1) };
+        let part = |group: usize| {
+            let range = group * n / groups..(group + 1) * n / groups;
+            let mut sums: Vec<Vec<f64>> =
+                tiles.iter().map(|&(a, b)| vec![0.0; blocks[a].len() * blocks[b].len()]).collect();
+            let chunk = if groups == 1 { 4 * CHUNK } else { CHUNK };
+            let mut expanded = vec![0.0; chunk * width];
+            let mut start = range.start;
+            while start < range.end {
+                let end = (start + chunk).min(range.end);
+                let fill = |(k, out): (usize, &mut [f64])| {
+                    let mut d = [0.0; 64];
+                    let mut large = Vec::new();
+                    let d: &mut [f64] = if p <= 64 {
+                        &mut d[..p]
+                    } else {
+                        large.resize(p, 0.0);
+                        &mut large
+                    };
+                    self.expand(start + k, h[start + k].sqrt(), d, out);
+                };
+                let used = &mut expanded[..(end - start) * width];
+                if tiles.len() > 3 {
+                    used.par_chunks_mut(width).enumerate().with_min_len(32).for_each(fill);
+                } else {
+                    used.chunks_mut(width).enumerate().for_each(fill);
+                }
+                let used = &expanded[..(end - start) * width];
+                let add = |(&(a, b), sum): (&(usize, usize), &mut Vec<f64>)| {
+                    linalg::gram_block_add(sum, used, end - start, width, blocks[a].clone(), blocks[b].clone());
+                };
+                if tiles.len() > 3 {
+                    tiles.par_iter().zip(sums.par_iter_mut()).for_each(add);
+                } else {
+                    tiles.iter().zip(sums.iter_mut()).for_each(add);
+                }
+                start = end;
+            }
+            sums
+        };
+        let parts: Vec<Vec<Vec<f64>>> =
+            if groups == 1 { vec![part(0)] } else { (0..groups).into_par_iter().map(part).collect() };
+        let mut out = vec![0.0; width * width];
+        for sums in &parts {
+            for (&(a, b), sum) in tiles.iter().zip(sums) {
+                for (c, column) in sum.chunks_exact(blocks[a].len()).enumerate() {
+                    let at = (blocks[b].start + c) * width + blocks[a].start;
+                    out[at..at + column.len()].iter_mut().zip(column).for_each(|(o, v)| *o += v);
+                }
+            }
+        }
+        out
+    }
+}
