@@ -37,7 +37,7 @@ def prepare(model, rows):
 @pytest.mark.parametrize("name", ["haberman", "cancer", "voting"])
 def test_predictions_made_from_the_file_alone_are_the_programs(tmp_path, name):
     run("datasets", "export", name, "-o", "data.csv", cwd=tmp_path)
-    run("fit", "data.csv", "--model", "m.lip", "--k", "1", cwd=tmp_path)
+    run("fit", "data.csv", "--method", "lip-d", "--c", "0.5", "--model", "m.lip", cwd=tmp_path)
     tensors, header = read_model(tmp_path / "m.lip")
     assert header["format_version"] == 1
     model = header["model"]
@@ -84,5 +84,5 @@ def test_arrays_written_by_numpy_are_read_by_the_program(tmp_path):
     np.savez_compressed(tmp_path / "packed.npz", X=np.asfortranarray(x.astype(np.float32)), y=y)
     np.save(tmp_path / "all.npy", np.column_stack([x, (x[:, 0] > 0).astype(float)]))
     for name in ["plain.npz", "packed.npz", "all.npy"]:
-        fit = json.loads(run("fit", name, "--json", cwd=tmp_path))
+        fit = json.loads(run("fit", name, "--method", "nn", "--json", cwd=tmp_path))
         assert (fit["n"], fit["p"], fit["classes"]) == (60, 4, 2)

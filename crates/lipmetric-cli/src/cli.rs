@@ -1,6 +1,6 @@
 //! What can be typed.
 
-use crate::commands::{compare, completions, datasets, evaluate, fit, inspect, man, predict, transform};
+use crate::commands::{compare, completions, datasets, evaluate, fit, inspect, man, margins, predict, transform};
 use clap::{ArgAction, Args, Parser, Subcommand};
 use std::num::NonZeroUsize;
 
@@ -64,6 +64,7 @@ pub(crate) enum Command {
     Transform(transform::Args),
     Evaluate(evaluate::Args),
     Compare(compare::Args),
+    Margins(margins::Args),
     Inspect(inspect::Args),
     Datasets(datasets::Args),
     Completions(completions::Args),

@@ -1,5 +1,6 @@
 //! The `lipmetric` program: a thin shell around the libraries.
 
+mod certify;
 mod cli;
 mod commands;
 mod failure;

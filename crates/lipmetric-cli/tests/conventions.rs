@@ -29,8 +29,19 @@ fn every_example_in_the_help_works_as_printed() {
         std::iter::once(folder).chain(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default())),
     )
     .unwrap();
-    let commands =
-        ["fit", "predict", "transform", "evaluate", "compare", "inspect", "datasets", "completions", "man", ""];
+    let commands = [
+        "fit",
+        "predict",
+        "transform",
+        "evaluate",
+        "compare",
+        "margins",
+        "inspect",
+        "datasets",
+        "completions",
+        "man",
+        "",
+    ];
     for command in commands {
         let room = Room::new();
         let mut args: Vec<&str> = vec![command, "--help"];
@@ -57,7 +68,7 @@ fn every_example_in_the_help_works_as_printed() {
 #[test]
 fn fit_json_has_every_promised_figure() {
     let room = Room::new();
-    let report = room.json(&["fit", "--data", "voting", "--json"]);
+    let report = room.json(&["fit", "--data", "voting", "--c", "1", "--json"]);
     for key in [
         "status",
         "method",
@@ -87,12 +98,24 @@ fn fit_json_has_every_promised_figure() {
 fn results_do_not_depend_on_threads_and_seeds_do_what_they_say() {
     let room = Room::new();
     let evaluate = |seed: &str, threads: &str| {
-        room.ok(&["evaluate", "--data", "diabetes", "--seed", seed, "--threads", threads, "--json"])
+        room.ok(&["evaluate", "--data", "diabetes", "--method", "nn", "--seed", seed, "--threads", threads, "--json"])
     };
     assert_eq!(evaluate("1", "1"), evaluate("1", "2"));
     assert_ne!(evaluate("1", "1"), evaluate("2", "1"));
     let fit = |threads: &str| {
-        room.ok(&["fit", "--data", "cancer", "--threads", threads, "--model", "m.lip"]);
+        room.ok(&[
+            "fit",
+            "--data",
+            "cancer",
+            "--method",
+            "lip-d",
+            "--c",
+            "1",
+            "--threads",
+            threads,
+            "--model",
+            "m.lip",
+        ]);
         let predicted = room.ok(&["predict", "--data", "cancer", "--model", "m.lip", "--margin", "--threads", threads]);
         (room.read("m.lip"), predicted)
     };
@@ -102,7 +125,7 @@ fn results_do_not_depend_on_threads_and_seeds_do_what_they_say() {
 #[test]
 fn a_reader_that_goes_away_is_no_error() {
     let room = Room::new();
-    room.ok(&["fit", "--data", "diabetes", "--model", "m.lip"]);
+    room.ok(&["fit", "--data", "diabetes", "--method", "nn", "--model", "m.lip"]);
     let mut child = Command::new(assert_cmd::cargo::cargo_bin!("lipmetric"))
         .args(["predict", "--data", "diabetes", "--model", "m.lip", "--proba", "--margin"])
         .current_dir(room.path("."))
@@ -123,7 +146,7 @@ fn results_alone_go_to_standard_output() {
     for args in [
         &["fit", "--data", "haberman", "--model", "m.lip", "-v"][..],
         &["compare", "haberman", "-v"],
-        &["evaluate", "--data", "haberman", "-v"],
+        &["evaluate", "--data", "haberman", "--method", "nn", "-v"],
     ] {
         let out = room.run(args);
         assert!(out.status.success());
@@ -179,7 +202,7 @@ fn every_bundled_set_has_a_source_and_a_citation() {
             assert!(room.fails(2, &["fit", "--data", name]).contains("datasets fetch fourclass"));
             continue;
         }
-        let fit = room.json(&["fit", "--data", name, "--json"]);
+        let fit = room.json(&["fit", "--data", name, "--method", "nn", "--json"]);
         assert_eq!((&fit["n"], &fit["p"]), (&set["rows"], &set["features"]), "{name}");
     }
 }

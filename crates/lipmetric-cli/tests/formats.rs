@@ -16,7 +16,7 @@ fn fit_and_predict_agree_across_formats() {
         for format in FORMATS {
             let file = format!("{name}.{format}");
             room.ok(&["datasets", "export", name, "-o", &file]);
-            room.ok(&["fit", &file, "--model", "m.lip", "--k", "3"]);
+            room.ok(&["fit", &file, "--model", "m.lip", "--k", "3", "--method", "nn"]);
             let out = room.ok(&["predict", "--model", "m.lip", &file, "--proba", "--distance", "--margin"]);
             match &expected {
                 None => expected = Some(out),
@@ -24,7 +24,7 @@ fn fit_and_predict_agree_across_formats() {
             }
         }
         // A model from one format predicts rows of the others.
-        room.ok(&["fit", "--data", name, "--model", "m.lip", "--k", "3"]);
+        room.ok(&["fit", "--data", name, "--model", "m.lip", "--k", "3", "--method", "nn"]);
         for format in ["csv", "npz", "parquet"] {
             let file = format!("{name}.{format}");
             let out = room.ok(&["predict", "--model", "m.lip", &file, "--proba", "--distance", "--margin"]);
@@ -88,7 +88,7 @@ fn transform_writes_what_the_name_asks_for() {
     for out in ["z.csv", "z.tsv.gz", "z.parquet", "z.npz", "z.libsvm"] {
         room.ok(&["transform", "--model", "m.lip", "--data", "haberman", "--with-label", "-o", out]);
         // Fitted on the mapped rows without scaling, distances are the model's own.
-        room.ok(&["fit", out, "--scale", "none", "--model", "z.lip"]);
+        room.ok(&["fit", out, "--method", "nn", "--scale", "none", "--model", "z.lip"]);
         let distances = room.ok(&["predict", "--model", "z.lip", out, "--distance"]);
         assert_eq!(distances, room.ok(&["predict", "--model", "m.lip", "--data", "haberman", "--distance"]), "{out}");
     }

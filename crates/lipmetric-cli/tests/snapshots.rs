@@ -42,6 +42,12 @@ fn evaluate() {
 }
 
 #[test]
+fn margins() {
+    let room = Room::new();
+    insta::assert_snapshot!(room.ok(&["margins", "--data", "diabetes"]));
+}
+
+#[test]
 fn datasets() {
     let room = Room::new();
     insta::assert_snapshot!(room.ok(&["datasets", "list"]));

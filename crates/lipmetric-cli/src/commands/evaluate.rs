@@ -1,9 +1,11 @@
+use crate::certify::Certifier;
 use crate::failure::{Failure, Result};
 use crate::input::{DataArgs, PrepareArgs, RoleArgs};
 use crate::method::MethodArgs;
-use crate::output::{self, Align, TextTable};
+use crate::output::{self, Align, TextTable, short};
 use crate::session::Session;
 use lipmetric::evaluate::{ClassScore, Confusion, Split, Summary, Supervisor, Trial, folds, holdouts};
+use lipmetric::lipschitz::certified_accuracy;
 use lipmetric::model::Recipe;
 use lipmetric::prepare::{ColumnRef, Schema, Unseen};
 use lipmetric::table::Table;
@@ -20,18 +22,18 @@ use std::path::PathBuf;
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
-  lipmetric evaluate --data cancer --repeats 20
-  lipmetric evaluate --data cancer --folds 10 --k 5 --json
-  lipmetric fit --data cancer --model cancer.lip
-  lipmetric datasets export cancer -o test.csv
-  lipmetric evaluate test.csv --model cancer.lip")]
+  lipmetric evaluate --data echo --repeats 20
+  lipmetric evaluate --data echo --method nn --folds 10 --k 5 --json
+  lipmetric fit --data echo --model echo.lip
+  lipmetric datasets export echo -o test.csv
+  lipmetric evaluate test.csv --model echo.lip --radius 0,0.1")]
 pub(crate) struct Args {
     #[command(flatten)]
     data: DataArgs,
     #[command(flatten)]
     roles: RoleArgs,
     /// The model to judge
-    #[arg(long, value_name = "MODEL", conflicts_with_all = ["repeats", "train_fraction", "folds", "seed", "method", "k", "weights", "fill", "scale", "kind"])]
+    #[arg(long, value_name = "MODEL", conflicts_with_all = ["repeats", "train_fraction", "folds", "seed", "method", "slack", "c", "c_rel", "tol", "max_iter", "k", "weights", "fill", "scale", "kind"])]
     model: Option<PathBuf>,
     #[command(flatten)]
     prepare: PrepareArgs,
@@ -49,6 +51,9 @@ pub(crate) struct Args {
     /// Decides the splits
     #[arg(long, value_name = "SEED", default_value_t = 0, help_heading = "Splits")]
     seed: u64,
+    /// With --model: also the accuracy that no perturbation up to these distances, in the learned metric, can undo
+    #[arg(long, value_name = "RADII", value_delimiter = ',', requires = "model")]
+    radius: Vec<f64>,
     /// Print the result as JSON
     #[arg(long)]
     json: bool,
@@ -69,6 +74,15 @@ struct Report {
     accuracies: Vec<f64>,
     classes: Vec<ClassScore>,
     confusion: Vec<Vec<usize>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    certified: Vec<CertifiedAccuracy>,
+}
+
+/// The part of the rows that is predicted rightly, whatever is done to them within a distance.
+#[derive(Serialize)]
+struct CertifiedAccuracy {
+    radius: f64,
+    accuracy: f64,
 }
 
 pub(crate) fn run(args: &Args, session: &Session) -> Result {
@@ -83,34 +97,47 @@ fn judge_model(args: &Args, path: &PathBuf, session: &Session) -> Result<Report>
     let model = load_model(path)?.model;
     let schema = model.preparation.schema();
     let classifier = model.classifier()?;
-    let mut confusion: Option<Confusion> = None;
+    let certifier = if args.radius.is_empty() { None } else { Some(Certifier::new(&model)?) };
+    let mut radii = Vec::new();
     let mut stream = args.data.stream(&args.roles.ignore, &model)?;
     let mut classes = model.classes.clone();
     let mut pairs = Vec::new();
     while let Some(mut batch) = stream.next_batch(super::transform::BATCH)? {
         session.go_on()?;
         if let Some(label) = &args.roles.label {
-            put_label(&mut batch, schema, &ColumnRef::new(label))?;
+            put_label(&mut batch, schema, label)?;
         }
         args.roles.ignore.drop_from(&mut batch)?;
         let labels = schema.labels_as(&batch, &classes)?;
         classes = labels.classes().to_vec();
-        let x = model.metric.transform(&model.preparation.read(&batch, Unseen::Error)?)?;
+        let prepared = model.preparation.read(&batch, Unseen::Error)?;
+        let x = model.metric.transform(&prepared)?;
+        if let Some(certifier) = &certifier {
+            radii.extend(certifier.radii(&prepared)?);
+        }
         pairs.extend(labels.codes().iter().copied().zip(classifier.predict(&x)?));
     }
-    let counts = confusion.get_or_insert_with(|| Confusion::new(classes));
-    for (truth, predicted) in pairs {
-        counts.add(truth, predicted);
+    let mut confusion = Confusion::new(classes);
+    for &(truth, predicted) in &pairs {
+        confusion.add(truth, predicted);
     }
-    Ok(Report::new(format!("{} on {}", path.display(), stream.origin()), counts, Vec::new()))
+    let mut report = Report::new(format!("{} on {}", path.display(), stream.origin()), &confusion, Vec::new());
+    if certifier.is_some() {
+        let truth: Vec<u32> = pairs.iter().map(|(truth, _)| *truth).collect();
+        let accuracies = certified_accuracy(&radii, &truth, &args.radius)?;
+        let certified = args.radius.iter().zip(accuracies);
+        report.certified = certified.map(|(&radius, accuracy)| CertifiedAccuracy { radius, accuracy }).collect();
+    }
+    Ok(report)
 }
 
 /// Moves the column that the user calls the label to where the model had it, under the model's name for it.
-fn put_label(table: &mut Table, schema: &Schema, label: &ColumnRef) -> Result {
+pub(crate) fn put_label(table: &mut Table, schema: &Schema, label: &str) -> Result {
     let Some(place) = &schema.label else {
         return Err(Failure::Data("the model has no label column".to_owned()));
     };
-    let mut column = table.columns.remove(label.find(table)?);
+    let at = ColumnRef::new(label).find(table)?;
+    let mut column = table.columns.remove(at);
     column.name.clone_from(&place.name);
     table.columns.insert(place.index.min(table.columns.len()), column);
     Ok(())
@@ -119,7 +146,7 @@ fn put_label(table: &mut Table, schema: &Schema, label: &ColumnRef) -> Result {
 fn judge_method(args: &Args, session: &Session) -> Result<Report> {
     let table = args.data.table(&args.roles.ignore, session)?;
     let data = args.roles.read(&table)?;
-    let learner = args.method.method.learner()?;
+    let learner = args.method.learner()?;
     let recipe = Recipe {
         learner: &*learner,
         fill: args.prepare.fill,
@@ -175,6 +202,7 @@ impl Report {
             accuracies,
             classes: confusion.scores(),
             confusion: confusion.counts().to_vec(),
+            certified: Vec::new(),
         }
     }
 }
@@ -195,6 +223,9 @@ fn describe(report: &Report) -> String {
     }
     facts.row(["balanced accuracy", &percent(report.balanced_accuracy), ""]);
     facts.row(["macro F1", &percent(report.macro_f1), ""]);
+    for c in &report.certified {
+        facts.row([&format!("certified at {}", short(c.radius)), &percent(c.accuracy), ""]);
+    }
     text += &facts.render();
     text += "\n";
     let mut scores = TextTable::new(vec![Align::Left, Align::Right, Align::Right, Align::Right, Align::Right]);

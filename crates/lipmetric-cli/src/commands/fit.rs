@@ -1,13 +1,14 @@
 use crate::failure::{Failure, Result};
 use crate::input::{DataArgs, PrepareArgs, RoleArgs};
-use crate::method::MethodArgs;
+use crate::method::{MethodArgs, time_limit};
 use crate::output::{self, Align, TextTable, short};
 use crate::resources::{self, Stopwatch};
 use crate::session::Session;
-use lipmetric::Model;
+use lipmetric::lipschitz::{Mahalanobis, Margins};
 use lipmetric::model::Recipe;
 use lipmetric::prepare::{Encoding, Preparation, Scaling, Step};
-use lipmetric::solver::Status;
+use lipmetric::solver::{Budget, Status};
+use lipmetric::{Labels, Model};
 use lipmetric_io::model::save_model;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -21,9 +22,10 @@ use std::path::PathBuf;
 #[command(after_help = "\
 Examples:
   lipmetric fit --data haberman --model haberman.lip
-  lipmetric datasets export cancer -o cancer.csv
-  lipmetric fit cancer.csv --label label --k 3 --model cancer.lip
-  lipmetric fit cancer.csv --ignore Mitoses --fill mean --scale minmax --json")]
+  lipmetric datasets export echo -o echo.csv
+  lipmetric fit echo.csv --label label --k 3 --model echo.lip
+  lipmetric fit echo.csv --ignore epss --fill mean --scale minmax --json
+  lipmetric fit echo.csv --method lip-d --slack pair --c 1 --tol 1e-9")]
 pub(crate) struct Args {
     #[command(flatten)]
     data: DataArgs,
@@ -33,6 +35,9 @@ pub(crate) struct Args {
     prepare: PrepareArgs,
     #[command(flatten)]
     method: MethodArgs,
+    /// Stop after this many seconds, with the best found so far (exit code 4)
+    #[arg(long, value_name = "SECONDS", help_heading = "Method")]
+    time_limit: Option<f64>,
     /// Write the model to this file
     #[arg(long, value_name = "OUT", help_heading = "Output")]
     model: Option<PathBuf>,
@@ -65,6 +70,7 @@ struct Report<'a> {
     iterations: usize,
     rank: usize,
     notes: &'a [String],
+    lipschitz: Option<&'a Margins>,
     seconds: f64,
     cpu_seconds: Option<f64>,
     peak_memory_bytes: Option<u64>,
@@ -74,7 +80,7 @@ struct Report<'a> {
 pub(crate) fn run(args: &Args, session: &Session) -> Result {
     let table = args.data.table(&args.roles.ignore, session)?;
     let data = args.roles.read(&table)?;
-    let learner = args.method.method.learner()?;
+    let learner = args.method.learner()?;
     let recipe = Recipe {
         learner: &*learner,
         fill: args.prepare.fill,
@@ -82,8 +88,11 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
         voting: args.method.voting.settings(),
     };
     let watch = Stopwatch::start();
-    let mut model = recipe.fit(&data.schema, &data.frame, &data.labels, None, &mut session.fit_observer())?;
+    let mut observer = Budget::new(time_limit(args.time_limit)?, session.fit_observer());
+    let mut model = recipe.fit(&data.schema, &data.frame, &data.labels, None, &mut observer)?;
+    drop(observer);
     let (seconds, cpu_seconds) = (watch.seconds(), watch.cpu_seconds());
+    let margins = measure(&model)?;
     if args.without_rows {
         model.training = None;
     }
@@ -110,6 +119,7 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
         iterations: model.outcome.iterations,
         rank: model.metric.rank(),
         notes: &model.outcome.notes,
+        lipschitz: margins.as_ref(),
         seconds,
         cpu_seconds,
         peak_memory_bytes: resources::peak_memory_bytes(),
@@ -121,6 +131,16 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
         output::print(&describe(&table.origin, &report, &model))?;
     }
     ended(model.outcome.status, args.model.is_some())
+}
+
+/// Above this many rows the margins are left to `lipmetric margins`, so that a fit does not wait for them.
+const MEASURED_ROWS: usize = 20_000;
+
+/// Margins and ratios of the training rows under the metric.
+fn measure(model: &Model) -> Result<Option<Margins>> {
+    let Some(rows) = model.training.as_ref().filter(|r| r.x.rows() <= MEASURED_ROWS) else { return Ok(None) };
+    let labels = Labels::from_codes(model.classes.clone(), rows.codes.clone())?;
+    Ok(Some(Margins::new(&Mahalanobis::new(&model.metric, &rows.x)?, &labels)?))
 }
 
 /// A fit that ended early is told by the exit code, after everything has been written.
@@ -138,6 +158,11 @@ fn describe(origin: &str, report: &Report<'_>, model: &Model) -> String {
     text += &describe_preparation(&model.preparation);
     text += "\n";
     text += &describe_outcome(model);
+    if let Some(margins) = report.lipschitz {
+        text += "\ntraining rows under the metric\n";
+        text += &super::margins::describe_margins(margins);
+        text += "\n";
+    }
     let mut facts = TextTable::new(vec![Align::Left, Align::Left]);
     facts.row(["seconds", &format!("{:.3}", report.seconds)]);
     if let Some(path) = &report.model {

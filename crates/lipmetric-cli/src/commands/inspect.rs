@@ -1,9 +1,11 @@
 use super::fit::{describe_outcome, describe_preparation};
-use crate::failure::Result;
+use super::margins::{self, ReportArgs};
+use crate::failure::{Failure, Result};
 use crate::output::{self, Align, TextTable, short};
 use lipmetric::learner::Outcome;
 use lipmetric::model::Voting;
 use lipmetric::prepare::Preparation;
+use lipmetric::{Labels, Model};
 use lipmetric_io::model::{StoredModel, load_model};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -15,10 +17,14 @@ use std::path::PathBuf;
 Examples:
   lipmetric fit --data haberman --model haberman.lip
   lipmetric inspect haberman.lip
+  lipmetric inspect haberman.lip --lipschitz
   lipmetric inspect haberman.lip --json")]
 pub(crate) struct Args {
     /// The model
     model: PathBuf,
+    /// Measure margins, ratios and bounds of the training rows, too, as `lipmetric margins` does
+    #[arg(long)]
+    lipschitz: bool,
     /// Print it as JSON
     #[arg(long)]
     json: bool,
@@ -44,16 +50,33 @@ struct Report<'a> {
     /// The factor L, row by row.
     factor: Vec<&'a [f64]>,
     preparation: &'a Preparation,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lipschitz: Option<lipmetric::lipschitz::Report>,
 }
 
 pub(crate) fn run(args: &Args) -> Result {
     let stored = load_model(&args.model)?;
     let spectrum = stored.model.metric.spectrum()?;
+    let lipschitz = if args.lipschitz { Some(measure(&stored.model)?) } else { None };
     if args.json {
-        output::print_json(&report(&stored, spectrum))
-    } else {
-        output::print(&describe(args, &stored, &spectrum))
+        return output::print_json(&Report { lipschitz, ..report(&stored, spectrum) });
     }
+    let mut text = describe(args, &stored, &spectrum);
+    if let Some(measured) = &lipschitz {
+        text += "\ntraining rows under the metric\n\n";
+        text += &margins::describe(measured, &|i| format!("row {}", i + 1));
+    }
+    output::print(&text)
+}
+
+fn measure(model: &Model) -> Result<lipmetric::lipschitz::Report> {
+    let Some(rows) = &model.training else {
+        return Err(Failure::Data(
+            "the model was stored without its training rows: there is nothing to measure".to_owned(),
+        ));
+    };
+    let labels = Labels::from_codes(model.classes.clone(), rows.codes.clone())?;
+    margins::measure(&model.metric, &rows.x, &labels, &ReportArgs::default())
 }
 
 fn report(stored: &StoredModel, spectrum: Vec<f64>) -> Report<'_> {
@@ -75,6 +98,7 @@ fn report(stored: &StoredModel, spectrum: Vec<f64>) -> Report<'_> {
         spectrum,
         factor: (0..model.metric.rank()).map(|i| model.metric.factor().row(i)).collect(),
         preparation: &model.preparation,
+        lipschitz: None,
     }
 }
 

@@ -1,4 +1,5 @@
 use super::transform::{BATCH, OutputArgs, RowArgs, beside};
+use crate::certify::Certifier;
 use crate::failure::Result;
 use crate::input::DataArgs;
 use crate::session::Session;
@@ -20,7 +21,7 @@ const PREDICTION: &str = "prediction";
 Examples:
   lipmetric fit --data haberman --model h.lip
   lipmetric predict --model h.lip --data haberman
-  lipmetric predict --model h.lip --data haberman --proba --margin -o out.csv
+  lipmetric predict --model h.lip --data haberman --proba --radius -o out.csv
   lipmetric datasets export haberman | lipmetric predict --model h.lip -")]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -39,6 +40,10 @@ pub(crate) struct Args {
     /// Add how much farther the nearest training row of any other class is than the nearest of the predicted one
     #[arg(long)]
     margin: bool,
+    /// Add the certified radius: moved by less, the row keeps its class. In the learned metric (radius), and as a
+    /// Euclidean distance on the prepared features (radius_prepared)
+    #[arg(long)]
+    radius: bool,
     #[command(flatten)]
     rows: RowArgs,
 }
@@ -46,17 +51,25 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, session: &Session) -> Result {
     let model = load_model(&args.model)?.model;
     let classifier = model.classifier()?;
+    let certifier = if args.radius { Some(Certifier::new(&model)?) } else { None };
     let mut stream = args.data.stream(&args.rows.ignore, &model)?;
     let mut writer = args.output.writer(PREDICTION)?;
     while let Some(mut batch) = stream.next_batch(BATCH)? {
         session.go_on()?;
         args.rows.ignore.drop_from(&mut batch)?;
-        let x = model.metric.transform(&model.preparation.read(&batch, args.rows.unseen())?)?;
-        let columns = if args.proba || args.distance || args.margin {
+        let prepared = model.preparation.read(&batch, args.rows.unseen())?;
+        let x = model.metric.transform(&prepared)?;
+        let mut columns = if args.proba || args.distance || args.margin {
             detailed(args, &model.classes, &classifier.predict_detailed(&x)?)
         } else {
             vec![predictions(&model.classes, classifier.predict(&x)?)]
         };
+        if let Some(certifier) = &certifier {
+            let radii: Vec<f64> = certifier.radii(&prepared)?.iter().map(|r| r.radius).collect();
+            let prepared = radii.iter().map(|r| r * certifier.factor).collect();
+            columns.push(Column { name: "radius".to_owned(), values: Values::Number(radii) });
+            columns.push(Column { name: "radius_prepared".to_owned(), values: Values::Number(prepared) });
+        }
         writer.write_batch(&beside(&batch, columns))?;
     }
     writer.finish()?;

@@ -1,0 +1,174 @@
+use crate::failure::Result;
+use crate::input::{DataArgs, Labelled, PrepareArgs, RoleArgs};
+use crate::output::{self, Align, TextTable, short};
+use crate::session::Session;
+use lipmetric::lipschitz::{LocalSummary, Mahalanobis, Margins, Report, ReportOptions};
+use lipmetric::prepare::{Preparation, Unseen};
+use lipmetric::{Labels, Matrix, Metric};
+use lipmetric_io::model::load_model;
+use serde::Serialize;
+use std::path::PathBuf;
+
+/// Measure margins, Lipschitz margin ratios and learning bounds of labelled rows
+///
+/// Under the Euclidean distance on the prepared features or, with --model, under a learned one (the square root of the
+/// paper's squared form: the one that obeys the triangle inequality). The ratios say how well the classes are told apart
+/// for their size; the bounds limit the error on new rows, and say so plainly where they say nothing.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  lipmetric margins --data haberman
+  lipmetric fit --data echo --model echo.lip
+  lipmetric margins --data echo --model echo.lip
+  lipmetric margins --data echo --model echo.lip --json")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    data: DataArgs,
+    #[command(flatten)]
+    roles: RoleArgs,
+    #[command(flatten)]
+    prepare: PrepareArgs,
+    /// Measure under this model's metric, the rows prepared as the model says
+    #[arg(long, value_name = "MODEL", conflicts_with_all = ["fill", "scale", "kind"])]
+    model: Option<PathBuf>,
+    #[command(flatten)]
+    report: ReportArgs,
+    /// Print the result as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// What the report is computed with.
+#[derive(clap::Args)]
+pub(crate) struct ReportArgs {
+    /// The bounds hold with a probability of one minus this
+    #[arg(long, value_name = "DELTA", default_value_t = ReportOptions::default().delta, help_heading = "Bounds")]
+    delta: f64,
+    /// Rows to give up, at most, to enlarge the margin
+    #[arg(long, value_name = "K", default_value_t = ReportOptions::default().max_drop, help_heading = "Bounds")]
+    max_drop: usize,
+}
+
+impl Default for ReportArgs {
+    fn default() -> Self {
+        let options = ReportOptions::default();
+        Self { delta: options.delta, max_drop: options.max_drop }
+    }
+}
+
+pub(crate) fn run(args: &Args, session: &Session) -> Result {
+    let table = args.data.table(&args.roles.ignore, session)?;
+    let (metric, x, labels, what) = match &args.model {
+        None => {
+            let Labelled { schema, frame, labels } = args.roles.read(&table)?;
+            let preparation = Preparation::fit(schema, &frame, None, args.prepare.fill, args.prepare.scale)?;
+            let x = preparation.apply(&frame)?;
+            (Metric::euclidean(x.cols()), x, labels, "the Euclidean distance".to_owned())
+        }
+        Some(path) => {
+            let model = load_model(path)?.model;
+            let mut table = table.clone();
+            if let Some(label) = &args.roles.label {
+                super::evaluate::put_label(&mut table, model.preparation.schema(), label)?;
+            }
+            args.roles.ignore.drop_from(&mut table)?;
+            let labels = model.preparation.schema().labels_as(&table, &model.classes)?;
+            let x = model.preparation.read(&table, Unseen::Error)?;
+            let what = format!("the metric of {} ({})", path.display(), model.method);
+            (model.metric, x, labels, what)
+        }
+    };
+    let report = measure(&metric, &x, &labels, &args.report)?;
+    if args.json {
+        return output::print_json(&JsonReport { data: &table.origin, distance: &what, report: &report });
+    }
+    output::print(&format!("{} under {what}\n\n{}", table.origin, describe(&report, &|i| table.place(i))))
+}
+
+#[derive(Serialize)]
+struct JsonReport<'a> {
+    data: &'a str,
+    distance: &'a str,
+    #[serde(flatten)]
+    report: &'a Report,
+}
+
+pub(crate) fn measure(metric: &Metric, x: &Matrix, labels: &Labels, args: &ReportArgs) -> Result<Report> {
+    let options = ReportOptions { delta: args.delta, max_drop: args.max_drop, ..ReportOptions::default() };
+    Ok(Report::new(&Mahalanobis::new(metric, x)?, labels, &options)?)
+}
+
+/// The margins and ratios alone: a few lines of a fit's report.
+pub(crate) fn describe_margins(m: &Margins) -> String {
+    let mut table = TextTable::new(vec![Align::Left, Align::Right]);
+    table.row(["margin", &short(m.margin.distance)]);
+    table.row(["diameter", &short(m.diameter.distance)]);
+    table.row(["margin / diameter", &short(m.ratio_diameter)]);
+    table.row(["margin / sum of class diameters", &short(m.ratio_intra)]);
+    table.render()
+}
+
+/// The whole report; `place` tells where a row stands.
+pub(crate) fn describe(report: &Report, place: &dyn Fn(usize) -> String) -> String {
+    let m = &report.margins;
+    let mut facts = TextTable::new(vec![Align::Left, Align::Right, Align::Left]);
+    let pair = |i: usize, j: usize| format!("{} and {}", place(i), place(j));
+    facts.row(["margin", &short(m.margin.distance), &pair(m.margin.i, m.margin.j)]);
+    let constant = if m.constant.is_infinite() {
+        "rows of different classes coincide: no Lipschitz function tells them apart".to_owned()
+    } else {
+        String::new()
+    };
+    facts.row(["Lipschitz constant of the labels", &short(m.constant.constant), &constant]);
+    facts.row(["diameter", &short(m.diameter.distance), &pair(m.diameter.i, m.diameter.j)]);
+    for class in &m.class_diameters {
+        let where_ = class.pair.map(|p| pair(p.i, p.j)).unwrap_or_default();
+        facts.row([&format!("diameter of class {}", class.class), &short(class.diameter), &where_]);
+    }
+    facts.row(["margin / diameter", &short(m.ratio_diameter), "L-Ratio^Diam"]);
+    facts.row(["margin / sum of class diameters", &short(m.ratio_intra), "L-Ratio^Intra"]);
+    let d = &report.doubling;
+    let how = if d.exhaustive { String::new() } else { format!("(from {} of the rows)", d.points_used) };
+    let range = format!("{} to {}", short(d.lower), short(d.upper));
+    facts.row(["doubling dimension, estimated", &range, &how]);
+    let mut text = facts.render();
+    if m.class_margins.len() > 1 {
+        text += "\nmargins between classes\n";
+        let mut table = TextTable::new(vec![Align::Left, Align::Right]);
+        for c in &m.class_margins {
+            table.row([format!("{} and {}", c.first, c.second), short(c.pair.distance)]);
+        }
+        text += &table.render();
+    }
+    text += "\nlocal ratios of the rows (each with its nearest row of the same class and of another)\n";
+    let mut local = TextTable::new([vec![Align::Left], vec![Align::Right; 6]].concat());
+    local.row(["", "least", "quarter", "median", "three quarters", "most", "infinite"]);
+    for (name, s) in [("over the diameter", &report.local_diameter), ("over the dispersion", &report.local_intra)] {
+        let figures = s.quantiles.iter().map(|q| short(*q));
+        local.row(std::iter::once(name.to_owned()).chain(figures).chain([s.infinite.to_string()]));
+    }
+    text += &local.render();
+    text += "\nhow the local ratios over the diameter are spread\n";
+    text += &histogram(&report.local_diameter);
+    text += "\nbounds of the error on new rows\n";
+    let mut bounds = TextTable::new(vec![Align::Left, Align::Left]);
+    if let Some(b) = &report.bounds {
+        bounds.row(["by the diameter", &b.diameter.best().to_string()]);
+        bounds.row(["by the class diameters", &b.intra.best().to_string()]);
+    }
+    let t = &report.trade_off;
+    let best = t.best_point();
+    let given_up = format!("giving up {} rows, margin {}", best.dropped, short(best.margin));
+    bounds.row(["best trade-off", &format!("{} ({given_up})", best.bound)]);
+    text + &bounds.render()
+}
+
+fn histogram(summary: &LocalSummary) -> String {
+    let most = summary.histogram.counts.iter().copied().max().unwrap_or(0).max(1);
+    let mut table = TextTable::new(vec![Align::Right, Align::Left, Align::Right, Align::Right, Align::Left]);
+    for (ends, &count) in summary.histogram.edges.windows(2).zip(&summary.histogram.counts) {
+        let bar = "█".repeat((30 * count).div_ceil(most));
+        table.row([short(ends[0]), "to".to_owned(), short(ends[1]), count.to_string(), bar]);
+    }
+    table.render()
+}
