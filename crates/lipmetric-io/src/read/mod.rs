@@ -177,7 +177,7 @@ impl TableStream {
 fn no_rows(origin: &str) -> Error {
     Error::data(
         origin,
-        "there are no rows of data; if the first row was taken for a header but is data, say that there is no header",
+        "there are no rows of data; if the first row was taken for a header but is data, say so with `--header no`",
     )
 }
 
