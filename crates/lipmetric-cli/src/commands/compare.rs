@@ -259,8 +259,9 @@ fn describe(comparison: &Comparison, subjects: &[Subject], protocol: &Protocol, 
     table.row(row("fit seconds", seconds).collect::<Vec<_>>());
     let mut text = table.render();
     text += &format!(
-        "\naccuracy in per cent, mean ± standard deviation over {} stratified splits, {} of each class to train (seed {});\n\
-         missing values: {}, scaling: {}, {} nearest neighbour{}{}\n",
+        "\naccuracy in per cent, mean ± standard deviation over {} stratified splits,\n\
+         {} of each class to train (seed {}); missing values: {}, scaling: {},\n\
+         {} nearest neighbour{}{}\n",
         protocol.repeats,
         protocol.train_fraction,
         protocol.seed,

@@ -185,16 +185,16 @@ impl Lip {
         };
         if !(value > 0.0 && value < bound) {
             let range = if bound.is_finite() { "between 0 and 1" } else { "positive and finite" };
-            return Err(Error::parameter(name, format!("is {value}, but must be {range}")));
+            return Err(Error::parameter(name, format!("{value} is not {range}")));
         }
         if !(self.tolerance >= 1e-12 && self.tolerance < 1.0) {
             return Err(Error::parameter(
                 "tol",
-                format!("is {}, but must be a relative gap from 1e-12 to below 1", self.tolerance),
+                format!("{} is not a relative gap from 1e-12 to below 1", self.tolerance),
             ));
         }
         if self.max_iterations == 0 {
-            return Err(Error::parameter("max-iter", "is 0, but must be at least 1"));
+            return Err(Error::parameter("max-iter", "0 steps: give at least 1"));
         }
         Ok(())
     }
@@ -321,7 +321,7 @@ impl Lip {
             return Err(Error::parameter(
                 "c",
                 format!(
-                    "is {c}, but from c_max = {c_max:.6} on the zero metric is optimal, which tells nothing apart; \
+                    "{c} is too large: from c_max = {c_max:.6} on the zero metric is optimal, which tells nothing apart; \
                      choose c below that, for example {:.6}",
                     0.1 * c_max
                 ),
