@@ -65,9 +65,10 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
             vec![predictions(&model.classes, classifier.predict(&x)?)]
         };
         if let Some(certifier) = &certifier {
-            let radii: Vec<f64> = certifier.radii(&prepared)?.iter().map(|r| r.radius).collect();
-            let prepared = radii.iter().map(|r| r * certifier.factor).collect();
-            columns.push(Column { name: "radius".to_owned(), values: Values::Number(radii) });
+            let radii = certifier.radii(&prepared)?;
+            let learned = radii.iter().map(|r| r.radius).collect();
+            let prepared = radii.iter().map(|r| r.in_input_units(certifier.factor)).collect();
+            columns.push(Column { name: "radius".to_owned(), values: Values::Number(learned) });
             columns.push(Column { name: "radius_prepared".to_owned(), values: Values::Number(prepared) });
         }
         writer.write_batch(&beside(&batch, columns))?;

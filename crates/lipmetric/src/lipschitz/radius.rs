@@ -121,7 +121,7 @@ pub fn certified_accuracy(certified: &[CertifiedRadius], truth: &[u32], radii: &
         return Err(Error::shape("true classes of the queries", certified.len(), truth.len()));
     }
     if let Some(bad) = radii.iter().find(|r| r.is_nan() || **r < 0.0) {
-        return Err(Error::parameter("radii", format!("{bad} is not a length")));
+        return Err(Error::parameter("radius", format!("{bad} is not a length: give 0 or more")));
     }
     let share = |&r: &f64| {
         let holds = |c: &CertifiedRadius| r == 0.0 || c.radius > r;
