@@ -173,8 +173,17 @@ impl RoleArgs {
         };
         let schema = Schema::infer(table, &roles)?;
         let labels = schema.labels(table)?;
-        // A label that is a different number on most rows is a measurement, not a class.
         let classes = labels.classes();
+        if let [only] = classes {
+            return Err(Error::data(format!(
+                "{}: there is only one class (`{only}`, on all {} rows): a metric is learned from rows of two or more; \
+                 `--label` names the label's column",
+                table.origin,
+                labels.len()
+            ))
+            .into());
+        }
+        // A label that is a different number on most rows is a measurement, not a class.
         if classes.len() > 20 && 2 * classes.len() > labels.len() {
             let name = schema.label.as_ref().map_or("", |l| l.name.as_str());
             return Err(Error::data(format!(

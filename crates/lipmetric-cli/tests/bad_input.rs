@@ -14,7 +14,7 @@ const TABLES: &[(&str, &str, &[&str])] = &[
         "a,y\n1,u\n2,v\nx,u\n4,v\n",
         &["bad.csv, line 4, column `a`: `x`", "3 of the column's 4"],
     ),
-    ("one class", "a,y\n1,u\n2,u\n", &["only one class (`u`"]),
+    ("one class", "a,y\n1,u\n2,u\n", &["bad.csv: there is only one class (`u`", "--label"]),
     ("all missing", "a,b,y\n1,NA,u\n2,,v\n", &["column `b` is missing", "--ignore b"]),
     ("0 rows", "a,b,y\n", &["bad.csv", "no rows"]),
     ("nothing", "", &["bad.csv"]),
