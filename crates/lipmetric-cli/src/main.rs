@@ -8,6 +8,7 @@ mod input;
 mod method;
 mod output;
 mod resources;
+mod rivals;
 mod session;
 
 use clap::Parser;

@@ -1,11 +1,13 @@
 //! From what was typed to a method, ready to fit.
 
 use crate::failure::{Failure, Result};
+use crate::rivals::{RivalArgs, Shared};
 use clap::{Args, ValueEnum};
+use lipmetric::Metric;
 use lipmetric::classify::Weights;
-use lipmetric::learner::{Euclidean, Learner, Lip, TradeOff};
+use lipmetric::learner::{ClassWeights, Euclidean, Learner, Lip, LipAdmm, LipAuto, Solver, TradeOff, Triplet};
 use lipmetric::model::Voting;
-use lipmetric::problem::{Slack, Variant};
+use lipmetric::problem::{Anchor, Diameter, Slack, Towards, Variant};
 use std::time::Duration;
 
 /// The methods that there are.
@@ -15,6 +17,14 @@ pub(crate) enum Method {
     LipD,
     /// Lip^I: maximises the margin's ratio to the diameter of the classes
     LipI,
+    /// Large margin nearest neighbours: near targets, impostors pushed away
+    Lmnn,
+    /// Large margin metric learning: the smallest metric with margins
+    Lmml,
+    /// Neighbourhood components analysis: the best chances of a right neighbour
+    Nca,
+    /// Maximally collapsing metric learning: classes drawn to points
+    Mcml,
     /// The Euclidean distance on the prepared features: nothing is learned
     #[value(alias = "nn")]
     Euclidean,
@@ -26,6 +36,10 @@ impl Method {
         match self {
             Self::LipD => "Lip^D",
             Self::LipI => "Lip^I",
+            Self::Lmnn => "LMNN",
+            Self::Lmml => "LMML",
+            Self::Nca => "NCA",
+            Self::Mcml => "MCML",
             Self::Euclidean => "NN",
         }
     }
@@ -34,7 +48,7 @@ impl Method {
         match self {
             Self::LipD => Some(Variant::Diameter),
             Self::LipI => Some(Variant::Intra),
-            Self::Euclidean => None,
+            _ => None,
         }
     }
 }
@@ -49,25 +63,53 @@ pub(crate) struct MethodArgs {
     #[command(flatten)]
     pub(crate) lip: LipArgs,
     #[command(flatten)]
+    pub(crate) rivals: RivalArgs,
+    #[command(flatten)]
     pub(crate) voting: VotingArgs,
 }
 
 impl MethodArgs {
     pub(crate) fn learner(&self) -> Result<Box<dyn Learner>> {
+        self.learner_from(None)
+    }
+
+    /// The method, with comparisons to learn from where there are some.
+    pub(crate) fn learner_from(&self, triplets: Option<Vec<Triplet>>) -> Result<Box<dyn Learner>> {
+        if triplets.is_some() && self.method != Method::Lmml {
+            return Err(Failure::Usage("--triplets belongs to the method lmml; leave it out".to_owned()));
+        }
+        self.rivals.check(self.method)?;
+        if let Some(learner) = self.rivals.learner(self.method, &self.lip.shared(), triplets)? {
+            if self.lip.c.is_some() || self.lip.c_rel.is_some() || self.lip.given_extras() {
+                return Err(Failure::Usage(
+                    "--c, --c-rel, --diameter, --anchor, --solver, --mu, --rank and --balanced belong to the methods lip-d and lip-i; \
+                     leave them out"
+                        .to_owned(),
+                ));
+            }
+            if self.lip.slack.is_some() && self.method != Method::Lmnn {
+                return Err(Failure::Usage(
+                    "--slack belongs to the methods lip-d, lip-i and lmnn; leave it out".to_owned(),
+                ));
+            }
+            return Ok(learner);
+        }
         if self.method.variant().is_none() && self.lip.given() {
             return Err(Failure::Usage(
-                "--slack, --c, --c-rel, --tol and --max-iter belong to the methods lip-d and lip-i; leave them out"
+                "--slack, --c, --c-rel, --diameter, --anchor, --solver, --balanced, --tol and --max-iter belong to the methods \
+                 lip-d and lip-i; leave them out"
                     .to_owned(),
             ));
         }
-        Ok(self.lip.learner(self.method, TradeOff::Relative(0.1)))
+        self.lip.learner(self.method, TradeOff::Relative(0.1), self.rivals.metric()?)
     }
 }
 
 /// Parameters of Lip^D and Lip^I. What is not given takes the learner's default.
 #[derive(Args)]
 pub(crate) struct LipArgs {
-    /// Whether each pair of rows or each row has a slack of its own (lip-d, lip-i) [default: instance]
+    /// Whether each pair of rows or each row has a slack of its own (lip-d, lip-i; lmnn, where a pair
+    /// is a target and an impostor) [default: instance; lmnn: pair]
     #[arg(long, value_enum, value_name = "RULE")]
     slack: Option<SlackRule>,
     /// The trade-off between the diameter and violated margins: larger is smoother (lip-d, lip-i)
@@ -78,10 +120,33 @@ pub(crate) struct LipArgs {
     /// [default: 0.1; `compare` has --c 1]
     #[arg(long, value_name = "FRACTION")]
     c_rel: Option<f64>,
-    /// Stop at this certified relative gap (lip-d, lip-i) [default: 1e-6]
+    /// What the diameter is: `max`, the largest distance, as in the paper; `mean`; or `cvar:0.1`, the mean of
+    /// the longest tenth (lip-d, lip-i) [default: max]
+    #[arg(long, value_name = "RULE", value_parser = diameter)]
+    diameter: Option<Diameter>,
+    /// Draw the distance towards a simple one (lip-d, lip-i)
+    #[arg(long, value_enum, value_name = "METRIC")]
+    anchor: Option<AnchorTo>,
+    /// How much the anchor counts: at 1 about as much as the diameter (lip-d, lip-i) [default: 0.1]
+    #[arg(long, value_name = "WEIGHT", requires = "anchor")]
+    anchor_weight: Option<f64>,
+    /// How the problem is solved (lip-d, lip-i) [default: auto]
+    #[arg(long, value_enum, value_name = "SOLVER")]
+    solver: Option<SolverChoice>,
+    /// The penalty of `--solver paper` (lip-d, lip-i) [default: 1]
+    #[arg(long, value_name = "VALUE")]
+    mu: Option<f64>,
+    /// The largest rank of the distance, for --solver admm or augmented (lip-d, lip-i) [default: any]
+    #[arg(long, value_name = "N")]
+    rank: Option<usize>,
+    /// Let every class count the same, whatever its size (lip-d, lip-i)
+    #[arg(long)]
+    balanced: bool,
+    /// Stop at this certified relative gap [default: 1e-6; lmnn, mcml: 1e-3; nca, which has none, stops
+    /// where a step gains less than this part of the rows: 1e-5]
     #[arg(long, value_name = "GAP")]
     tol: Option<f64>,
-    /// Stop after this many steps (lip-d, lip-i) [default: 500]
+    /// Stop after this many steps [default: 500; lmnn, mcml: 2000; lmml: 20000; nca: 200]
     #[arg(long, value_name = "N")]
     max_iter: Option<usize>,
 }
@@ -94,6 +159,40 @@ enum SlackRule {
     Instance,
 }
 
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+enum SolverChoice {
+    /// Exact up to 36 features and 3,000 rows (a slack per row: 1,500), above that augmented
+    Auto,
+    /// The certified interior-point method
+    Exact,
+    /// The method of multipliers with Newton steps, for large problems
+    Augmented,
+    /// ADMM on a working set of pairs, for large problems
+    Admm,
+    /// The paper's Algorithm 1, iterate for iterate
+    Paper,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum AnchorTo {
+    /// The Euclidean distance on the prepared features
+    Euclid,
+    /// The Mahalanobis distance of the covariance within the classes
+    Within,
+}
+
+fn diameter(text: &str) -> std::result::Result<Diameter, String> {
+    match text.split_once(':') {
+        None if text == "max" => Ok(Diameter::Maximum),
+        None if text == "mean" => Ok(Diameter::Mean),
+        Some(("cvar", level)) => match level.parse::<f64>() {
+            Ok(level) if level > 0.0 && level < 1.0 => Ok(Diameter::Cvar(level)),
+            _ => Err(format!("`{level}` is not a level between 0 and 1, such as 0.1")),
+        },
+        _ => Err("give max, mean, or cvar:LEVEL, such as cvar:0.1".to_owned()),
+    }
+}
+
 impl LipArgs {
     fn given(&self) -> bool {
         self.slack.is_some()
@@ -101,28 +200,105 @@ impl LipArgs {
             || self.c_rel.is_some()
             || self.tol.is_some()
             || self.max_iter.is_some()
+            || self.given_extras()
+    }
+
+    /// Options that only Lip^D and Lip^I have.
+    fn given_extras(&self) -> bool {
+        self.diameter.is_some()
+            || self.anchor.is_some()
+            || self.balanced
+            || self.solver.is_some()
+            || self.mu.is_some()
+            || self.rank.is_some()
+    }
+
+    /// What other methods have as well.
+    pub(crate) fn shared(&self) -> Shared {
+        let row_slack = self.slack.map(|s| matches!(s, SlackRule::Instance));
+        Shared { tol: self.tol, max_iter: self.max_iter, row_slack }
     }
 
     /// The method with these parameters, where it has them; `usual` is the trade-off if none is given.
-    pub(crate) fn learner(&self, method: Method, usual: TradeOff) -> Box<dyn Learner> {
-        let Some(variant) = method.variant() else { return Box::new(Euclidean) };
+    pub(crate) fn learner(&self, method: Method, usual: TradeOff, start: Option<Metric>) -> Result<Box<dyn Learner>> {
+        let Some(variant) = method.variant() else { return Ok(Box::new(Euclidean)) };
+        let trade_off = match (self.c, self.c_rel) {
+            (Some(c), _) => TradeOff::Absolute(c),
+            (None, Some(fraction)) => TradeOff::Relative(fraction),
+            (None, None) => usual,
+        };
         let mut lip = Lip::new(variant)
             .slack(match self.slack {
                 Some(SlackRule::Pair) => Slack::Pair,
                 Some(SlackRule::Instance) | None => Slack::Instance,
             })
-            .trade_off(match (self.c, self.c_rel) {
-                (Some(c), _) => TradeOff::Absolute(c),
-                (None, Some(fraction)) => TradeOff::Relative(fraction),
-                (None, None) => usual,
-            });
+            .trade_off(trade_off);
         if let Some(tol) = self.tol {
             lip = lip.tolerance(tol);
         }
         if let Some(max_iter) = self.max_iter {
             lip = lip.max_iterations(max_iter);
         }
-        Box::new(lip)
+        if let Some(diameter) = self.diameter {
+            lip = lip.diameter_as(diameter);
+        }
+        if let Some(anchor) = self.anchor {
+            let towards = match anchor {
+                AnchorTo::Euclid => Towards::Euclid,
+                AnchorTo::Within => Towards::Within,
+            };
+            lip = lip.anchor(Anchor { towards, weight: self.anchor_weight.unwrap_or(0.1) });
+        }
+        if self.balanced {
+            lip = lip.class_weights(ClassWeights::Balanced);
+        }
+        if let Some(metric) = &start {
+            lip = lip.start_from(metric);
+        }
+        // What only the exact solver has.
+        let exact_only = start.is_some()
+            || self.diameter.is_some_and(|d| d != Diameter::Maximum)
+            || self.anchor.is_some()
+            || self.balanced;
+        let solver = match self.solver.unwrap_or(SolverChoice::Auto) {
+            SolverChoice::Exact => None,
+            SolverChoice::Auto => Some(Solver::Augmented),
+            SolverChoice::Augmented => Some(Solver::Augmented),
+            SolverChoice::Admm => Some(Solver::Admm),
+            SolverChoice::Paper => Some(Solver::Paper),
+        };
+        let automatic = matches!(self.solver, None | Some(SolverChoice::Auto));
+        if self.mu.is_some() && self.solver != Some(SolverChoice::Paper) {
+            return Err(Failure::Usage("--mu belongs to --solver paper; leave it out, or add that".to_owned()));
+        }
+        if self.rank.is_some() && !matches!(self.solver, Some(SolverChoice::Admm | SolverChoice::Augmented)) {
+            return Err(Failure::Usage("--rank belongs to --solver admm or augmented; add one of them".to_owned()));
+        }
+        let Some(solver) = solver else { return Ok(Box::new(lip)) };
+        if automatic && (exact_only || matches!(self.slack, Some(SlackRule::Instance))) {
+            return Ok(Box::new(lip));
+        }
+        if exact_only {
+            return Err(Failure::Usage(
+                "--diameter, --anchor, --balanced and --warm-start need --solver exact; leave out the one or the other"
+                    .to_owned(),
+            ));
+        }
+        let slack = if matches!(self.slack, Some(SlackRule::Instance)) { Slack::Instance } else { Slack::Pair };
+        let mut large = LipAdmm::new(variant).solver(solver).slack(slack).trade_off(trade_off);
+        if let Some(mu) = self.mu {
+            large = large.mu(mu);
+        }
+        if let Some(rank) = self.rank {
+            large = large.rank(rank);
+        }
+        if let Some(tol) = self.tol {
+            large = large.tolerance(tol);
+        }
+        if let Some(max_iter) = self.max_iter {
+            large = large.max_iterations(max_iter);
+        }
+        if automatic { Ok(Box::new(LipAuto::new(lip, large))) } else { Ok(Box::new(large)) }
     }
 }
 
@@ -141,12 +317,19 @@ pub(crate) fn time_limit(seconds: Option<f64>) -> Result<Option<Duration>> {
 /// How classes are predicted.
 #[derive(Args)]
 pub(crate) struct VotingArgs {
-    /// How many neighbours vote in a prediction
-    #[arg(long, value_name = "K", default_value_t = 1)]
+    /// How many neighbours vote in a prediction; `auto` chooses by leave-one-out on the training rows
+    #[arg(long, value_name = "K", default_value = "1", value_parser = neighbours)]
     k: usize,
     /// How much each neighbour's vote counts
     #[arg(long, value_enum, value_name = "RULE", default_value_t = Votes::Uniform)]
     weights: Votes,
+}
+
+fn neighbours(text: &str) -> std::result::Result<usize, String> {
+    if text == "auto" {
+        return Ok(Voting::CHOOSE);
+    }
+    text.parse().map_err(|_| "give a number such as 3, or `auto`".to_owned())
 }
 
 #[derive(Clone, Copy, ValueEnum)]

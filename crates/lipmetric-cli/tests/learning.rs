@@ -41,6 +41,64 @@ fn a_trade_off_at_which_nothing_is_learned_is_refused_with_the_number() {
     assert!(table.contains("- haberman, Lip^D:") && table.contains("c_max"), "{table}");
 }
 
+#[test]
+fn other_diameters_anchors_and_solvers_are_certified() {
+    let room = Room::new();
+    let fit = |extra: &[&str]| {
+        let fixed = ["fit", "--data", "echo", "--method", "lip-d", "--json"];
+        room.json(&[&fixed[..], extra].concat())
+    };
+    for extra in [
+        &["--diameter", "mean"][..],
+        &["--diameter", "cvar:0.2"],
+        &["--anchor", "euclid"],
+        &["--anchor", "within", "--anchor-weight", "2"],
+        &["--balanced", "--slack", "pair"],
+        &["--solver", "exact"],
+    ] {
+        let fit = fit(extra);
+        assert_eq!(fit["status"], "optimal", "{extra:?}");
+        assert!(fit["gap"].as_f64().unwrap() <= 1e-6, "{extra:?}");
+    }
+    assert_eq!(fit(&["--diameter", "cvar:0.2"])["parameters"]["diameter"]["cvar"], 0.2);
+    for extra in [&["--solver", "augmented"][..], &["--solver", "admm", "--tol", "1e-2"]] {
+        let fit = fit(&[extra, &["--c", "1"]].concat());
+        assert_eq!(fit["status"], "optimal", "{extra:?}");
+        assert!(fit["gap"].as_f64().unwrap() <= 1e-2, "{extra:?}");
+    }
+    // The paper's own algorithm goes down slowly, and says so.
+    let args = ["fit", "--data", "echo", "--method", "lip-d", "--solver", "paper", "--c", "1", "--max-iter", "50"];
+    room.fails(4, &args);
+    for (extra, word) in [
+        (&["--diameter", "median"][..], "cvar:LEVEL"),
+        (&["--diameter", "cvar:2"], "between 0 and 1"),
+        (&["--anchor", "euclid", "--anchor-weight", "0"], "--anchor-weight"),
+        (&["--anchor-weight", "1"], "--anchor"),
+        (&["--mu", "1"], "--solver paper"),
+        (&["--rank", "1"], "--solver"),
+        (&["--solver", "admm", "--anchor", "euclid"], "--solver exact"),
+        (&["--solver", "admm", "--slack", "instance"], "--slack"),
+    ] {
+        let fixed = ["fit", "--data", "echo", "--method", "lip-d"];
+        let error = room.fails(2, &[&fixed[..], extra].concat());
+        assert!(error.contains(word), "{extra:?}: {error}");
+    }
+    let error = room.fails(2, &["fit", "--data", "echo", "--method", "nca", "--diameter", "mean"]);
+    assert!(error.contains("--diameter"), "{error}");
+}
+
+#[test]
+fn a_fit_starts_from_another_models_distance() {
+    let room = Room::new();
+    room.ok(&["fit", "--data", "echo", "--method", "lip-d", "--model", "first.lip"]);
+    let warm =
+        ["fit", "--data", "echo", "--method", "lip-d", "--warm-start", "first.lip", "--json", "--model", "second.lip"];
+    let warm = room.json(&warm);
+    assert_eq!(warm["status"], "optimal");
+    let error = room.fails(3, &["fit", "--data", "haberman", "--method", "lip-d", "--warm-start", "first.lip"]);
+    assert!(error.contains("features"), "{error}");
+}
+
 /// Rows that take a while to learn from.
 fn slow_rows(room: &Room) {
     let mut state = 1_u64;

@@ -1,9 +1,9 @@
-//! `lip_fit TRAIN.csv D|I C|relFRACTION|max [pair|instance] [TOLERANCE]`: one JSON line.
+//! `lip_fit TRAIN.csv D|I C|relFRACTION|max [pair|instance] [TOLERANCE] [max|mean|LEVEL] [ANCHOR]`: one JSON line.
 //! With `LIP_TRACE` set in the environment, every iteration on standard error.
 #![allow(clippy::print_stdout, clippy::print_stderr, clippy::unwrap_used)]
 
 use lipmetric::learner::{Learner, Lip, TradeOff, Training};
-use lipmetric::problem::{Slack, Variant};
+use lipmetric::problem::{Anchor, Diameter, Slack, Towards, Variant};
 use lipmetric::solver::{Observer, Progress, Stop};
 use lipmetric::{Labels, Matrix};
 use std::ops::ControlFlow;
@@ -32,7 +32,16 @@ fn main() {
         None => TradeOff::Absolute(args[3].parse().unwrap()),
     };
     let tolerance = args.get(5).map_or(1e-6, |t| t.parse().unwrap());
-    let lip = Lip::new(variant).slack(slack).trade_off(c).tolerance(tolerance);
+    let mut lip = Lip::new(variant).slack(slack).trade_off(c).tolerance(tolerance);
+    if args.get(6).is_some_and(|s| s == "mean") {
+        lip = lip.diameter_as(Diameter::Mean);
+    }
+    if let Some(level) = args.get(6).and_then(|s| s.parse().ok()) {
+        lip = lip.diameter_as(Diameter::Cvar(level));
+    }
+    if let Some(weight) = args.get(7) {
+        lip = lip.anchor(Anchor { towards: Towards::Euclid, weight: weight.parse().unwrap() });
+    }
     let begun = cpu();
     let start = std::time::Instant::now();
     let mut observer = Trace(std::env::var_os("LIP_TRACE").is_some());

@@ -2,10 +2,11 @@ use crate::failure::{Failure, Result};
 use crate::input::{PrepareArgs, ReadArgs, RoleArgs};
 use crate::method::{LipArgs, Method, VotingArgs};
 use crate::output::{self, Align, TextTable};
+use crate::rivals::RivalArgs;
 use crate::session::{self, Session};
 use lipmetric::evaluate::{Cell, Comparison, Entry, Protocol, Subject};
 use lipmetric::learner::{Learner, TradeOff};
-use lipmetric::model::Recipe;
+use lipmetric::model::{Recipe, Voting};
 use lipmetric::table::Table;
 use lipmetric_io::{Source, datasets, read_table};
 use serde::Serialize;
@@ -30,6 +31,8 @@ pub(crate) struct Args {
     methods: Vec<Method>,
     #[command(flatten)]
     lip: LipArgs,
+    #[command(flatten)]
+    rivals: RivalArgs,
     #[command(flatten)]
     voting: VotingArgs,
     #[command(flatten)]
@@ -57,8 +60,14 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, session: &Session) -> Result {
     let subjects = subjects(args, session)?;
-    let learners =
-        args.methods.iter().map(|m| args.lip.learner(*m, TradeOff::Absolute(1.0))).collect::<Vec<Box<dyn Learner>>>();
+    let learner = |method: &Method| -> Result<Box<dyn Learner>> {
+        let rival = args.rivals.learner(*method, &args.lip.shared(), None)?;
+        match rival {
+            Some(rival) => Ok(rival),
+            None => args.lip.learner(*method, TradeOff::Absolute(1.0), None),
+        }
+    };
+    let learners = args.methods.iter().map(learner).collect::<Result<Vec<_>>>()?;
     let entries: Vec<Entry<'_>> = args
         .methods
         .iter()
@@ -261,14 +270,17 @@ fn describe(comparison: &Comparison, subjects: &[Subject], protocol: &Protocol, 
     text += &format!(
         "\naccuracy in per cent, mean ± standard deviation over {} stratified splits,\n\
          {} of each class to train (seed {}); missing values: {}, scaling: {},\n\
-         {} nearest neighbour{}{}\n",
+         {}{}\n",
         protocol.repeats,
         protocol.train_fraction,
         protocol.seed,
         args.prepare.fill,
         args.prepare.scale,
-        args.voting.settings().k,
-        if args.voting.settings().k == 1 { "" } else { "s" },
+        match args.voting.settings().k {
+            Voting::CHOOSE => "nearest neighbours, as many as leave-one-out says".to_owned(),
+            1 => "1 nearest neighbour".to_owned(),
+            k => format!("{k} nearest neighbours"),
+        },
         if methods > 1 { "; * best of its row" } else { "" }
     );
     for reason in refusals {

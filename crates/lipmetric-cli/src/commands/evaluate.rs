@@ -33,7 +33,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     roles: RoleArgs,
     /// The model to judge
-    #[arg(long, value_name = "MODEL", conflicts_with_all = ["repeats", "train_fraction", "folds", "seed", "method", "slack", "c", "c_rel", "tol", "max_iter", "k", "weights", "fill", "scale", "kind"])]
+    #[arg(long, value_name = "MODEL", conflicts_with_all = ["repeats", "train_fraction", "folds", "seed", "method", "slack", "c", "c_rel", "tol", "max_iter", "diameter", "anchor", "anchor_weight", "balanced", "solver", "mu", "rank", "n_components", "init", "warm_start", "targets", "push", "alpha", "k", "weights", "fill", "scale", "kind"])]
     model: Option<PathBuf>,
     #[command(flatten)]
     prepare: PrepareArgs,

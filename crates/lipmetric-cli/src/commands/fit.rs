@@ -3,6 +3,7 @@ use crate::input::{DataArgs, PrepareArgs, RoleArgs};
 use crate::method::{MethodArgs, time_limit};
 use crate::output::{self, Align, TextTable, short};
 use crate::resources::{self, Stopwatch};
+use crate::rivals::read_triplets;
 use crate::session::Session;
 use lipmetric::lipschitz::{Mahalanobis, Margins};
 use lipmetric::model::Recipe;
@@ -25,7 +26,9 @@ Examples:
   lipmetric datasets export echo -o echo.csv
   lipmetric fit echo.csv --label label --k 3 --model echo.lip
   lipmetric fit echo.csv --ignore epss --fill mean --scale minmax --json
-  lipmetric fit echo.csv --method lip-d --slack pair --c 1 --tol 1e-9")]
+  lipmetric fit echo.csv --method lip-d --slack pair --c 1 --tol 1e-9
+  lipmetric fit echo.csv --method lmnn --targets 2 --k auto
+  lipmetric fit echo.csv --method nca --n-components 2 --init lda")]
 pub(crate) struct Args {
     #[command(flatten)]
     data: DataArgs,
@@ -35,6 +38,10 @@ pub(crate) struct Args {
     prepare: PrepareArgs,
     #[command(flatten)]
     method: MethodArgs,
+    /// Comparisons to learn from instead of the labels: lines of three row numbers `i,j,l` for "row i is
+    /// nearer to row j than to row l", rows counted from 1 (lmml)
+    #[arg(long, value_name = "FILE", help_heading = "Other methods")]
+    triplets: Option<PathBuf>,
     /// Stop after this many seconds, with the best found so far (exit code 4)
     #[arg(long, value_name = "SECONDS", help_heading = "Method")]
     time_limit: Option<f64>,
@@ -80,7 +87,8 @@ struct Report<'a> {
 pub(crate) fn run(args: &Args, session: &Session) -> Result {
     let table = args.data.table(&args.roles.ignore, session)?;
     let data = args.roles.read(&table)?;
-    let learner = args.method.learner()?;
+    let triplets = args.triplets.as_deref().map(read_triplets).transpose()?;
+    let learner = args.method.learner_from(triplets)?;
     let recipe = Recipe {
         learner: &*learner,
         fill: args.prepare.fill,

@@ -9,6 +9,7 @@
 //! | `candidates` | which rows may still be among the nearest, given such scores |
 //! | `distance` | the distance that decides in the end |
 //! | `neighbours` | [`Neighbours`]: what a search returns |
+//! | `select` | [`judge_k`]: the number of neighbours by cross-validation |
 //! | `knn` | [`KnnClassifier`]: votes, shares, margins |
 
 mod brute;
@@ -19,8 +20,10 @@ mod index;
 mod knn;
 mod neighbours;
 mod screen;
+mod select;
 mod tree;
 
 pub use index::{Algorithm, NeighbourIndex};
 pub use knn::{KnnClassifier, Prediction, Weights};
 pub use neighbours::Neighbours;
+pub use select::{KScore, Validation, best_k, judge_k, usual_ks};

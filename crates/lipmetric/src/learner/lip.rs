@@ -1,10 +1,10 @@
 //! Lip^D and Lip^I, solved to a certified optimum.
 
 use super::{Fit, Learner, Outcome, Training};
-use crate::problem::{Slack, Space, Variant, leak};
-use crate::solver::interior::{Settings, Solution, ceiling, path, solve, value_at_zero};
+use crate::problem::{Anchor, Diameter, Slack, Space, Variant, leak};
+use crate::solver::interior::{Settings, Solution, ceiling, fitted, path, solve, solve_near, value_at_zero};
 use crate::solver::{Observer, Status};
-use crate::{Error, Metric, Result};
+use crate::{Error, Matrix, Metric, Result};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -52,7 +52,14 @@ pub struct Lip {
     tolerance: f64,
     max_iterations: usize,
     class_weights: ClassWeights,
+    diameter: Diameter,
+    anchor: Option<Anchor>,
+    start: Option<Metric>,
+    memory: usize,
 }
+
+/// Bytes that a fit may use for its largest matrices, unless told otherwise.
+const MEMORY: usize = 4 << 30;
 
 /// A pair of rows with a nonzero multiplier: what the optimum rests on.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -88,6 +95,11 @@ pub struct Certificate {
     /// `lambda / (w_i w_j)` of the pairs of different label that are not listed and closer than 2 under `sides`; all
     /// others have none.
     pub below: f64,
+    /// With the mean of the longest distances as the diameter: `eta / (w_i w_j)` of the pairs that bound it, are not listed
+    /// and are longer than `edge` under `sides`.
+    pub beyond: f64,
+    /// The length from which on these pairs count.
+    pub edge: f64,
     /// The metric that tells which pairs these are.
     pub sides: Metric,
 }
@@ -128,6 +140,10 @@ impl Lip {
             tolerance: 1e-6,
             max_iterations: 500,
             class_weights: ClassWeights::None,
+            diameter: Diameter::Maximum,
+            anchor: None,
+            start: None,
+            memory: MEMORY,
         }
     }
 
@@ -178,7 +194,52 @@ impl Lip {
         self
     }
 
+    /// What the diameter is: the largest distance, as in the paper, or the mean.
+    #[must_use]
+    pub fn diameter_as(mut self, diameter: Diameter) -> Self {
+        self.diameter = diameter;
+        self
+    }
+
+    /// Draws the metric towards a simple one.
+    #[must_use]
+    pub fn anchor(mut self, anchor: Anchor) -> Self {
+        self.anchor = Some(anchor);
+        self
+    }
+
+    /// Starts from another metric on the same features, such as that of an earlier fit. It changes the way, not the
+    /// optimum; one that is no better than the Euclidean distance is not used.
+    #[must_use]
+    pub fn start_from(mut self, metric: &Metric) -> Self {
+        self.start = Some(metric.clone());
+        self
+    }
+
+    /// Bytes that the largest matrices of a fit may take, 4 GiB unless told: beyond, the fit ends with
+    /// [`Status::MemoryLimit`] and the best metric so far.
+    #[must_use]
+    pub fn memory_limit(mut self, bytes: usize) -> Self {
+        self.memory = bytes;
+        self
+    }
+
+    /// Whether the slack belongs to the row.
+    pub(super) fn has_row_slack(&self) -> bool {
+        self.slack == Slack::Instance
+    }
+
     fn check(&self) -> Result<()> {
+        if let Diameter::Cvar(level) = self.diameter
+            && !(level > 0.0 && level < 1.0)
+        {
+            return Err(Error::parameter("diameter", format!("a level of {level} is not between 0 and 1")));
+        }
+        if let Some(anchor) = self.anchor
+            && !(anchor.weight > 0.0 && anchor.weight.is_finite())
+        {
+            return Err(Error::parameter("anchor-weight", format!("{} is not positive and finite", anchor.weight)));
+        }
         let (name, value, bound) = match self.trade_off {
             TradeOff::Absolute(c) => ("c", c, f64::INFINITY),
             TradeOff::Relative(c) => ("c-rel", c, 1.0),
@@ -236,6 +297,11 @@ impl Lip {
     /// The data as the solver wants them, after the checks that do not depend on `c`.
     fn prepare(&self, data: &Training<'_>) -> Result<Space> {
         self.check()?;
+        if let Some(start) = &self.start
+            && start.features() != data.x.cols()
+        {
+            return Err(Error::shape("features of the metric to start from", data.x.cols(), start.features()));
+        }
         let space = Space::new(data.x, data.y.codes(), &self.row_weights(data)?)?;
         let (different, same) = space.cloud.pair_totals();
         if different <= 0.0 {
@@ -252,14 +318,25 @@ impl Lip {
         Ok(space)
     }
 
-    fn settings(&self, c: f64) -> Settings {
+    fn settings(&self, c: f64) -> Settings<'static> {
         Settings {
             variant: self.variant,
             slack: self.slack,
+            diameter: self.diameter,
+            anchor: None,
             c,
             tolerance: self.tolerance,
             max_iterations: self.max_iterations,
+            memory: self.memory,
         }
+    }
+
+    /// The anchor's metric, its scale fitted, and `gamma`.
+    fn anchored(&self, space: &Space, c: f64) -> Result<Option<(f64, Matrix)>> {
+        let Some(anchor) = self.anchor else { return Ok(None) };
+        let (reference, diameter) = fitted(&space.cloud, self.settings(c), space.reference(anchor.towards)?)?;
+        let size: f64 = reference.as_slice().iter().map(|v| v * v).sum();
+        Ok(Some((anchor.weight * c * diameter / size, reference)))
     }
 
     /// `c_max`: the trade-off from which on the zero metric is optimal, to a relative accuracy of 1e-6.
@@ -271,7 +348,7 @@ impl Lip {
         if self.variant == Variant::Intra && leak(&space.cloud)?.is_some() {
             return Ok(f64::INFINITY);
         }
-        ceiling(&space.cloud, self.variant, self.slack, observer)
+        ceiling(&space.cloud, self.settings(1.0), observer)
     }
 
     /// Fits for several trade-offs, given as fractions of `c_max`, each started from the one before it: give them in
@@ -290,10 +367,26 @@ impl Lip {
         {
             return fractions.iter().map(|&f| closed_form(&space, &leak, TradeOff::Relative(f))).collect();
         }
-        let c_max = ceiling(&space.cloud, self.variant, self.slack, observer)?;
+        let c_max = ceiling(&space.cloud, self.settings(1.0), observer)?;
         let trade_offs: Vec<f64> = fractions.iter().map(|f| f * c_max).collect();
+        if self.anchor.is_some() {
+            // The anchor depends on c: each fit has its own.
+            let single = |c: &f64| self.at(&space, *c, observer).and_then(|s| finish(&space, s, *c, Some(c_max)));
+            return trade_offs.iter().map(single).collect();
+        }
         let solutions = path(&space.cloud, self.settings(c_max), &trade_offs, observer)?;
         solutions.into_iter().zip(&trade_offs).map(|(s, &c)| finish(&space, s, c, Some(c_max))).collect()
+    }
+
+    /// Solves the problem for one `c`.
+    fn at(&self, space: &Space, c: f64, observer: &mut dyn Observer) -> Result<Solution> {
+        let anchor = self.anchored(space, c)?;
+        let anchor = anchor.as_ref().map(|(gamma, reference)| (*gamma, reference));
+        let settings = Settings { anchor, ..self.settings(c) };
+        match &self.start {
+            None => solve(&space.cloud, settings, observer),
+            Some(metric) => solve_near(&space.cloud, settings, space.inner(metric.factor()), observer),
+        }
     }
 
     /// Learns a metric, and tells the pairs that it rests on.
@@ -310,14 +403,14 @@ impl Lip {
         let (c, c_max) = match self.trade_off {
             TradeOff::Absolute(c) => (c, None),
             TradeOff::Relative(fraction) => {
-                let c_max = ceiling(&space.cloud, self.variant, self.slack, observer)?;
+                let c_max = ceiling(&space.cloud, self.settings(1.0), observer)?;
                 (fraction * c_max, Some(c_max))
             }
         };
-        let solution = solve(&space.cloud, self.settings(c), observer)?;
+        let solution = self.at(&space, c, observer)?;
         let zero = value_at_zero(&space.cloud, self.slack);
-        if c_max.is_none() && solution.dual >= zero * (1.0 - self.tolerance) {
-            let c_max = ceiling(&space.cloud, self.variant, self.slack, observer)?;
+        if c_max.is_none() && self.anchor.is_none() && solution.dual >= zero * (1.0 - self.tolerance) {
+            let c_max = ceiling(&space.cloud, self.settings(1.0), observer)?;
             return Err(Error::parameter(
                 "c",
                 format!(
@@ -349,6 +442,8 @@ fn finish(space: &Space, solution: Solution, c: f64, c_max: Option<f64>) -> Resu
         pairs: pairs.collect(),
         mean: solution.mean,
         below: solution.below,
+        beyond: solution.beyond,
+        edge: solution.edge,
         sides: Metric::new(space.factor(&solution.sides))?,
     };
     let outcome = Outcome {
@@ -383,7 +478,8 @@ fn closed_form(space: &Space, factor: &crate::Matrix, trade_off: TradeOff) -> Re
         notes: vec![note.to_owned()],
     };
     let metric = Metric::new(space.factor(factor))?;
-    let certificate = Certificate { pairs: Vec::new(), mean: 0.0, below: 0.0, sides: metric.clone() };
+    let certificate =
+        Certificate { pairs: Vec::new(), mean: 0.0, below: 0.0, beyond: 0.0, edge: 0.0, sides: metric.clone() };
     Ok(LipFit { fit: Fit { metric, outcome }, certificate })
 }
 
@@ -406,6 +502,8 @@ impl Learner for Lip {
             ("tol".to_owned(), serde_json::json!(self.tolerance)),
             ("max_iter".to_owned(), serde_json::json!(self.max_iterations)),
             ("class_weights".to_owned(), serde_json::json!(self.class_weights)),
+            ("diameter".to_owned(), serde_json::json!(self.diameter)),
+            ("anchor".to_owned(), serde_json::json!(self.anchor)),
         ])
     }
 

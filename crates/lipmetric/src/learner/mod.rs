@@ -1,10 +1,24 @@
 //! What a user calls to learn a metric.
 
 mod euclidean;
+mod frame;
 mod lip;
+mod lip_admm;
+mod lip_auto;
+mod lmml;
+mod lmnn;
+mod mcml;
+mod nca;
 
 pub use euclidean::Euclidean;
+pub use frame::Init;
 pub use lip::{Certificate, ClassWeights, Lip, LipFit, SupportPair, TradeOff};
+pub use lip_admm::{LipAdmm, Solver};
+pub use lip_auto::LipAuto;
+pub use lmml::{Lmml, Triplet};
+pub use lmnn::Lmnn;
+pub use mcml::Mcml;
+pub use nca::Nca;
 
 use crate::solver::{Observer, Status};
 use crate::{Error, Labels, Matrix, Metric, Result};
@@ -102,10 +116,26 @@ pub trait Learner: Send + Sync {
         BTreeMap::new()
     }
 
+    /// The parameters that a fit on these rows has: others than [`Learner::parameters`] where the method chooses by size.
+    fn parameters_for(&self, _data: &Training<'_>) -> BTreeMap<String, serde_json::Value> {
+        self.parameters()
+    }
+
     /// Learns a metric.
     ///
     /// # Errors
     /// If the data or the parameters do not allow it. A fit that stops early is not an error: its
     /// [`Outcome::status`] tells.
     fn fit(&self, data: &Training<'_>, observer: &mut dyn Observer) -> Result<Fit>;
+}
+
+/// Checks what most learners have: a tolerance and a limit on the steps.
+fn check_limits(tolerance: f64, max_iterations: usize) -> Result<()> {
+    if !(1e-12..1.0).contains(&tolerance) {
+        return Err(Error::parameter("tol", format!("{tolerance} is not from 1e-12 to below 1")));
+    }
+    if max_iterations == 0 {
+        return Err(Error::parameter("max-iter", "0 steps: give at least 1"));
+    }
+    Ok(())
 }

@@ -35,6 +35,16 @@ impl Cholesky {
         solve_upper_triangular_in_place(l.transpose(), rhs, Par::Seq);
     }
 
+    /// `x^T A^-1 x` of every row of a matrix.
+    pub(crate) fn lengths(&self, rows: &Matrix) -> Vec<f64> {
+        let l = MatRef::from_column_major_slice(&self.data, self.n, self.n);
+        let mut out = rows.clone();
+        // Row-major rows are columns for the solver.
+        let view = MatMut::from_column_major_slice_mut(out.as_mut_slice(), self.n, rows.rows());
+        solve_lower_triangular_in_place(l, view, Par::Seq);
+        (0..out.rows()).map(|i| super::dot(out.row(i), out.row(i))).collect()
+    }
+
     /// The factor `L`, zero above the diagonal.
     pub(crate) fn lower(&self) -> Matrix {
         let mut l = Matrix::zeros(self.n, self.n);
@@ -44,6 +54,19 @@ impl Cholesky {
             }
         }
         l
+    }
+
+    /// `L^-T B L^-1` of a symmetric `B`.
+    pub(crate) fn unwhiten(&self, b: &Matrix) -> Matrix {
+        let l = MatRef::from_column_major_slice(&self.data, self.n, self.n);
+        let mut out = b.clone();
+        for _ in 0..2 {
+            let view = MatMut::from_row_major_slice_mut(out.as_mut_slice(), self.n, self.n);
+            solve_upper_triangular_in_place(l.transpose(), view, Par::Seq);
+            out = out.transpose();
+        }
+        super::symmetrise(&mut out);
+        out
     }
 
     /// `L^-1 B L^-T` of a symmetric `B`.

@@ -7,7 +7,7 @@ mod cholesky;
 mod eigen;
 
 pub(crate) use cholesky::Cholesky;
-pub(crate) use eigen::{singular, symmetric_eigen, symmetric_eigenvalues};
+pub(crate) use eigen::{Eigen, singular, symmetric_eigen, symmetric_eigenvalues};
 
 mod singular;
 
@@ -66,6 +66,14 @@ pub(crate) fn gemm_nn(out: &mut [f64], a: &[f64], b: &[f64], m: usize, n: usize,
     let a = MatRef::from_row_major_slice(&a[..m * k], m, k);
     let b = MatRef::from_row_major_slice(&b[..k * n], k, n);
     matmul(dst, Accum::Replace, a, b, 1.0, Par::Seq);
+}
+
+/// `out += A B` on row-major slices: `A` is `m x k`, `B` is `k x n`.
+pub(crate) fn gemm_nn_add(out: &mut [f64], a: &[f64], b: &[f64], m: usize, n: usize, k: usize) {
+    let dst = MatMut::from_row_major_slice_mut(&mut out[..m * n], m, n);
+    let a = MatRef::from_row_major_slice(&a[..m * k], m, k);
+    let b = MatRef::from_row_major_slice(&b[..k * n], k, n);
+    matmul(dst, Accum::Add, a, b, 1.0, Par::Seq);
 }
 
 /// `out += A^T B` on row-major slices: `A` is `k x m`, `B` is `k x n`.

@@ -13,6 +13,7 @@
 //! | how many dimensions has the metric space? | [`doubling_dimension`] | Definition 6 |
 //! | what error can be promised? | [`fat_shattering_bound`], [`learning_bound`] | Theorem 2, Proposition 6, Corollary 1 |
 //! | which rows to give up for a better promise? | [`trade_off()`], [`minimum_cover`] | after Gottlieb et al. |
+//! | what do the penalties of LMML and LMNN bound? | [`lmml_penalty`], [`lmnn_pull`] | appendix |
 //! | all of it at once | [`Report`] | |
 //! | how far can an instance move before its label changes? | [`certified_radii`], [`certified_accuracy`] | - |
 //!
@@ -20,6 +21,7 @@
 //! in proportion to the data. Numbers that are infinite by nature (a constant across coinciding rows, a ratio over a
 //! zero diameter) are infinite, not errors; what cannot be asked at all is a typed [`crate::Error`].
 
+mod appendix;
 mod bounds;
 mod constant;
 mod distance;
@@ -38,6 +40,7 @@ mod search;
 mod trade_off;
 mod tree;
 
+pub use appendix::{LmmlPenalty, LmnnPull, lmml_penalty, lmnn_pull};
 pub use bounds::{Bound, FatShattering, LearningBound, fat_shattering_bound, learning_bound};
 pub use constant::{LipschitzConstant, lipschitz_constant, lipschitz_constant_of};
 pub use distance::{

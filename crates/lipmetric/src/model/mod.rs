@@ -20,6 +20,11 @@ pub struct Voting {
     pub weights: Weights,
 }
 
+impl Voting {
+    /// For `k`: let the fit choose it among a few odd numbers, by leave-one-out on the mapped training rows.
+    pub const CHOOSE: usize = usize::MAX;
+}
+
 /// Prepared training rows and their classes, for k-nearest-neighbour prediction.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrainingRows {

@@ -1,4 +1,5 @@
 use super::{Model, TrainingRows, Voting};
+use crate::classify::{Validation, best_k, judge_k, usual_ks};
 use crate::learner::{Learner, Training};
 use crate::prepare::{Fill, Frame, Preparation, Scaling, Schema};
 use crate::solver::Observer;
@@ -45,22 +46,30 @@ impl Recipe<'_> {
             )));
         }
         let k = self.voting.k;
-        if k == 0 || k > x.rows() {
+        if k != Voting::CHOOSE && (k == 0 || k > x.rows()) {
             return Err(Error::parameter(
                 "k",
                 format!("{k} neighbours of {} training rows: give 1 to {}", x.rows(), x.rows()),
             ));
         }
-        let fit = self.learner.fit(&Training::new(&x, &y)?, observer)?;
+        let training = Training::new(&x, &y)?;
+        let fit = self.learner.fit(&training, observer)?;
+        let parameters = self.learner.parameters_for(&training);
+        let mut voting = self.voting;
+        if k == Voting::CHOOSE {
+            let (mapped, tried) = (fit.metric.transform(&x)?, usual_ks(x.rows()));
+            let scores = judge_k(&mapped, &y, &tried, voting.weights, Validation::LeaveOneOut)?;
+            voting.k = best_k(&scores).unwrap_or(1);
+        }
         Ok(Model {
             method: self.learner.name().to_owned(),
-            parameters: self.learner.parameters(),
+            parameters,
             preparation,
             classes: y.classes().to_vec(),
             class_counts,
             metric: fit.metric,
             outcome: fit.outcome,
-            voting: self.voting,
+            voting,
             training: Some(TrainingRows { codes: y.codes().to_vec(), x }),
         })
     }

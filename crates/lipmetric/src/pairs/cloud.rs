@@ -13,7 +13,7 @@ pub(crate) struct Cloud {
     pub(crate) x: Matrix,
     /// The class of each point, ascending.
     pub(crate) class: Vec<u32>,
-    /// The weight of each point, positive.
+    /// The weight of each point; points of weight zero only bound the diameter.
     pub(crate) weight: Vec<f64>,
     /// Whether every weight is one.
     pub(crate) uniform: bool,
@@ -57,6 +57,42 @@ impl Cloud {
             class,
             blocks,
         }
+    }
+
+    /// A smaller problem like this one: about `push` of the points, evenly spaced within each class, keep their weight; of
+    /// the others the farthest from the centre, up to `pull` points in all, only bound the diameter.
+    pub(crate) fn coarse(&self, push: usize, pull: usize) -> Self {
+        let chosen = self.thinned(push);
+        let mut pushes = vec![false; self.len()];
+        let mut at = 0;
+        for i in 0..self.len() {
+            if chosen.origin.get(at) == Some(&self.origin[i]) {
+                pushes[i] = true;
+                at += 1;
+            }
+        }
+        let norm = |i: usize| self.x.row(i).iter().map(|v| v * v).sum::<f64>();
+        let mut others: Vec<(f64, usize)> = (0..self.len()).filter(|&i| !pushes[i]).map(|i| (norm(i), i)).collect();
+        others.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        others.truncate(pull.saturating_sub(chosen.len()));
+        let mut keep: Vec<usize> = (0..self.len()).filter(|&i| pushes[i]).collect();
+        keep.extend(others.iter().map(|o| o.1));
+        keep.sort_unstable();
+        let class: Vec<u32> = keep.iter().map(|&i| self.class[i]).collect();
+        let blocks = blocks(&class);
+        Self {
+            x: self.x.select_rows(&keep),
+            weight: keep.iter().map(|&i| if pushes[i] { self.weight[i] } else { 0.0 }).collect(),
+            uniform: false,
+            origin: keep.iter().map(|&i| self.origin[i]).collect(),
+            class,
+            blocks,
+        }
+    }
+
+    /// Rows of tiles: one for each block of points.
+    pub(crate) fn tile_rows(&self) -> usize {
+        self.blocks.len()
     }
 
     /// Number of points.

@@ -1,4 +1,4 @@
-use super::{Cloud, Embedding, Kind, map_tiles};
+use super::{Cloud, Embedding, map_tiles};
 use crate::{Matrix, linalg};
 
 /// Differences that are gathered at a time.
@@ -31,14 +31,14 @@ pub(crate) fn weighted_outer(x: &Matrix, pairs: impl Iterator<Item = (usize, usi
     out
 }
 
-/// `sum of w_i w_j (x_i - x_j)(x_i - x_j)^T` and the number (by weight) over the different-label pairs for which
-/// `below(rho)` holds, streamed: each tile adds `X^T (diag(W 1) - W) X` of its own.
-pub(crate) fn spread(cloud: &Cloud, embedding: &Embedding, below: impl Fn(f64) -> bool + Sync) -> (Matrix, f64) {
+/// `sum of w_i w_j (x_i - x_j)(x_i - x_j)^T` and the number (by weight) over the pairs for which `take` holds, of their
+/// distance and of whether their labels are equal, streamed: each tile adds `X^T (diag(W 1) - W) X` of its own.
+pub(crate) fn spread(cloud: &Cloud, embedding: &Embedding, take: impl Fn(f64, bool) -> bool + Sync) -> (Matrix, f64) {
     let p = cloud.x.cols();
     let parts = map_tiles(
         cloud,
         &[embedding],
-        |k| k != Kind::Same,
+        |_| true,
         |tile| {
             let mut weights = vec![0.0; tile.rows * tile.cols];
             let (mut left, mut right, mut any) = (vec![0.0; tile.rows], vec![0.0; tile.cols], false);
@@ -47,7 +47,7 @@ pub(crate) fn spread(cloud: &Cloud, embedding: &Embedding, below: impl Fn(f64) -
                 let (from, rho) = tile.row(0, a);
                 for (k, &r) in rho.iter().enumerate() {
                     let j = tile.j0 + from + k;
-                    if below(r) && (tile.kind == Kind::Different || cloud.class[i] != cloud.class[j]) {
+                    if take(r, cloud.class[i] == cloud.class[j]) {
                         let w = cloud.pair_weight(i, j);
                         weights[a * tile.cols + from + k] = w;
                         left[a] += w;

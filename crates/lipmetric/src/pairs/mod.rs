@@ -7,8 +7,12 @@
 
 mod cloud;
 mod laplacian;
+mod softmax;
+mod sweep;
 mod tiles;
 
 pub(crate) use cloud::Cloud;
 pub(crate) use laplacian::{spread, weighted_outer};
+pub(crate) use softmax::{Row, Softmax, interleaved};
+pub(crate) use sweep::{Run, sweep};
 pub(crate) use tiles::{Embedding, Kind, Tile, map_tiles};

@@ -1,6 +1,7 @@
 use super::Cloud;
 use crate::{Matrix, linalg};
 use rayon::prelude::*;
+use std::ops::Range;
 
 /// Points mapped by a factor, augmented so that one product of two rows is a squared distance.
 #[derive(Debug, Clone)]
@@ -31,10 +32,38 @@ impl Embedding {
         Self { left, right }
     }
 
+    /// The points of `cloud` under `rho = (x - y)^T M (x - y)` with any symmetric `M`, be it positive or not.
+    pub(crate) fn symmetric(cloud: &Cloud, m: &Matrix) -> Self {
+        let y = linalg::product(&cloud.x, m);
+        let k = y.cols();
+        let mut left = Matrix::zeros(y.rows(), k + 2);
+        let mut right = Matrix::zeros(y.rows(), k + 2);
+        for i in 0..y.rows() {
+            let norm = linalg::dot(y.row(i), cloud.x.row(i));
+            let (l, r) = (left.row_mut(i), right.row_mut(i));
+            l[..k].copy_from_slice(y.row(i));
+            r[..k].iter_mut().zip(cloud.x.row(i)).for_each(|(r, v)| *r = -2.0 * v);
+            l[k] = norm;
+            l[k + 1] = 1.0;
+            r[k] = 1.0;
+            r[k + 1] = norm;
+        }
+        Self { left, right }
+    }
+
     /// The squared distance of two points, from their difference (no cancellation).
     pub(crate) fn squared_distance(&self, i: usize, j: usize) -> f64 {
         let k = self.left.cols() - 2;
-        self.left.row(i)[..k].iter().zip(&self.left.row(j)[..k]).map(|(a, b)| (a - b) * (a - b)).sum()
+        let left = self.left.row(i)[..k].iter().zip(&self.left.row(j)[..k]);
+        let right = self.right.row(i)[..k].iter().zip(&self.right.row(j)[..k]);
+        -0.5 * left.zip(right).map(|((a, b), (c, d))| (a - b) * (c - d)).sum::<f64>()
+    }
+
+    /// The squared distances between two ranges of points, row by row.
+    pub(super) fn distances(&self, out: &mut [f64], left: &Range<usize>, right: &Range<usize>) {
+        let k = self.left.cols();
+        let (a, b) = (&self.left.as_slice()[left.start * k..], &self.right.as_slice()[right.start * k..]);
+        linalg::gemm_nt(out, a, b, left.len(), right.len(), k);
     }
 }
 

@@ -10,25 +10,7 @@ const NONE: f64 = 1e-10;
 /// least 2 and every pair of equal label none, where there is one.
 pub(crate) fn leak(cloud: &Cloud) -> Result<Option<Matrix>> {
     let p = cloud.x.cols();
-    let mut within = Matrix::zeros(p, p);
-    let mut centres: Vec<Vec<f64>> = Vec::new();
-    let mut start = 0;
-    while start < cloud.len() {
-        let end = start + cloud.class[start..].iter().take_while(|&&c| c == cloud.class[start]).count();
-        let mut mean = vec![0.0; p];
-        for i in start..end {
-            mean.iter_mut().zip(cloud.x.row(i)).for_each(|(m, v)| *m += v / (end - start) as f64);
-        }
-        for i in start..end {
-            for a in 0..p {
-                for b in 0..p {
-                    within[(a, b)] += (cloud.x[(i, a)] - mean[a]) * (cloud.x[(i, b)] - mean[b]) / cloud.len() as f64;
-                }
-            }
-        }
-        centres.push(mean);
-        start = end;
-    }
+    let (within, centres) = scatter(cloud);
     let eigen = linalg::symmetric_eigen(&within)?;
     let free = eigen.values.iter().take_while(|&&v| v <= NONE).count();
     if free == 0 {
@@ -58,4 +40,34 @@ pub(crate) fn leak(cloud: &Cloud) -> Result<Option<Matrix>> {
     let scale = (2.0 / least).sqrt() * (1.0 + 1e-12);
     basis.as_mut_slice().iter_mut().for_each(|v| *v *= scale);
     Ok(Some(basis))
+}
+
+/// The covariance within the classes.
+pub(super) fn within(cloud: &Cloud) -> Matrix {
+    scatter(cloud).0
+}
+
+/// The covariance within the classes, and their centres.
+fn scatter(cloud: &Cloud) -> (Matrix, Vec<Vec<f64>>) {
+    let p = cloud.x.cols();
+    let mut within = Matrix::zeros(p, p);
+    let mut centres: Vec<Vec<f64>> = Vec::new();
+    let mut start = 0;
+    while start < cloud.len() {
+        let end = start + cloud.class[start..].iter().take_while(|&&c| c == cloud.class[start]).count();
+        let mut mean = vec![0.0; p];
+        for i in start..end {
+            mean.iter_mut().zip(cloud.x.row(i)).for_each(|(m, v)| *m += v / (end - start) as f64);
+        }
+        for i in start..end {
+            for a in 0..p {
+                for b in 0..p {
+                    within[(a, b)] += (cloud.x[(i, a)] - mean[a]) * (cloud.x[(i, b)] - mean[b]) / cloud.len() as f64;
+                }
+            }
+        }
+        centres.push(mean);
+        start = end;
+    }
+    (within, centres)
 }

@@ -6,9 +6,11 @@
 //! (ma2opt3)); with a slack per instance (eqs. (frame), (maopt1), (ma2opt1)) the sum becomes
 //! `min sum xi_i` with `rho_M(x_i, x_j) >= 2 - xi_i - xi_j`.
 
+mod certificate;
 mod leak;
 mod space;
 
+pub(crate) use certificate::{Bound, Multipliers, certify, different_sum, groups, mean_pair, relative_gap};
 pub(crate) use leak::leak;
 pub(crate) use space::Space;
 
@@ -32,4 +34,39 @@ pub enum Slack {
     Pair,
     /// A slack per row, as in eqs. (frame) and (maopt1): a mislabelled row pays once, not once per pair.
     Instance,
+}
+
+/// A metric that the learned one is drawn towards, by `(gamma / 2) |M - M_0|^2` in the objective, measured in coordinates
+/// where the training rows have unit covariance. It makes the optimum unique. The scale of `M_0` is fitted: it is the
+/// multiple with the smallest objective.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Anchor {
+    /// Which metric.
+    pub towards: Towards,
+    /// `gamma` in units of `c diameter(M_0) / |M_0|^2`: at 1 the anchor weighs about as much as the diameter.
+    pub weight: f64,
+}
+
+/// The metrics that an [`Anchor`] can draw towards.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Towards {
+    /// The Euclidean distance of the features as they are given.
+    Euclid,
+    /// The Mahalanobis distance of the covariance within the classes.
+    Within,
+}
+
+/// What of the distances within P the diameter is.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Diameter {
+    /// The largest, as in the paper.
+    #[default]
+    Maximum,
+    /// The mean of this part of them, the longest (their conditional value at risk): between 0, the maximum, and 1, the
+    /// mean.
+    Cvar(f64),
+    /// The mean: outliers count as much as any other row.
+    Mean,
 }

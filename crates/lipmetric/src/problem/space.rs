@@ -1,3 +1,4 @@
+use super::{Towards, leak::within};
 use crate::pairs::Cloud;
 use crate::{Matrix, Result, linalg};
 
@@ -15,6 +16,8 @@ pub(crate) struct Space {
     pub(crate) cloud: Cloud,
     /// `x -> back x` maps a difference of rows to these coordinates: coordinates x features.
     back: Matrix,
+    /// The way from these coordinates to a difference of rows: features x coordinates.
+    forth: Matrix,
     /// Pairs of equal rows with different labels.
     duplicates: usize,
 }
@@ -56,6 +59,13 @@ impl Space {
                 map[(a, k)] = right[(a, k)] * to_unit;
             }
         }
+        let mut forth = Matrix::zeros(p, rank);
+        for a in 0..p {
+            for k in 0..rank {
+                let unit = if scale[a] > 0.0 { 1.0 / scale[a] } else { 0.0 };
+                forth[(a, k)] = right[(a, k)] * values[k] / (n as f64).sqrt() * unit;
+            }
+        }
         let white = linalg::product(&centred, &map);
         let mut back = map.transpose();
         for k in 0..rank {
@@ -63,7 +73,7 @@ impl Space {
                 *v *= s;
             }
         }
-        Ok(Self { cloud: Cloud::new(&white, class, weight), back, duplicates: duplicates(x, class, &used) })
+        Ok(Self { cloud: Cloud::new(&white, class, weight), back, forth, duplicates: duplicates(x, class, &used) })
     }
 
     /// Number of directions in which the rows vary.
@@ -74,6 +84,35 @@ impl Space {
     /// How many pairs of equal rows have different labels.
     pub(crate) fn duplicates_across_classes(&self) -> usize {
         self.duplicates
+    }
+
+    /// `M` in these coordinates of the metric with factor `L` (any x features) on the features.
+    pub(crate) fn inner(&self, factor: &Matrix) -> Matrix {
+        let mapped = linalg::product(factor, &self.forth);
+        linalg::transposed_product(&mapped, &mapped)
+    }
+
+    /// `M` in these coordinates of the metric that an anchor draws towards, up to its scale.
+    pub(crate) fn reference(&self, towards: Towards) -> Result<Matrix> {
+        match towards {
+            Towards::Euclid => Ok(linalg::transposed_product(&self.forth, &self.forth)),
+            Towards::Within => {
+                let mut eigen = linalg::symmetric_eigen(&within(&self.cloud))?;
+                let least = 1e-6 * eigen.values.last().copied().unwrap_or(1.0);
+                for (k, v) in eigen.values.iter().enumerate() {
+                    let root = v.max(least).sqrt();
+                    for r in 0..eigen.vectors.rows() {
+                        eigen.vectors[(r, k)] /= root;
+                    }
+                }
+                Ok(linalg::product_transposed(&eigen.vectors, &eigen.vectors))
+            }
+        }
+    }
+
+    /// A sum over pairs of `(x_i - x_j)(x_i - x_j)^T` of the features, in these coordinates.
+    pub(crate) fn sum_of(&self, features: &Matrix) -> Matrix {
+        linalg::congruence_transposed(features, &self.back)
     }
 
     /// The factor `L` (rank x features) of the metric `M = L^T L` whose factor in these coordinates is `inner`

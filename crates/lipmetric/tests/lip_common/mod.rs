@@ -2,7 +2,7 @@
 #![allow(dead_code, clippy::unwrap_used)]
 
 use lipmetric::learner::{LipFit, Training};
-use lipmetric::problem::{Slack, Variant};
+use lipmetric::problem::{Diameter, Slack, Variant};
 use lipmetric::{Labels, Matrix, Metric};
 
 pub(crate) fn load(name: &str) -> (Matrix, Labels) {
@@ -56,7 +56,31 @@ pub(crate) fn weight(data: &Training<'_>, i: usize) -> f64 {
 
 /// `c max_P rho + sum_D w max(0, 2 - rho)`, pair by pair.
 pub(crate) fn pair_objective(data: &Training<'_>, metric: &Metric, variant: Variant, c: f64) -> f64 {
-    let (mut longest, mut loss) = (0.0f64, 0.0);
+    objective(data, metric, variant, Diameter::Maximum, c)
+}
+
+/// The diameter of a list of distances with weights.
+pub(crate) fn diameter_of(mut lengths: Vec<(f64, f64)>, diameter: Diameter) -> f64 {
+    let total: f64 = lengths.iter().map(|l| l.1).sum();
+    lengths.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let level = match diameter {
+        Diameter::Maximum => return lengths[0].0,
+        Diameter::Cvar(level) => level,
+        Diameter::Mean => 1.0,
+    };
+    // The mean of the longest, up to a total weight of `level total`.
+    let (mut left, mut sum) = (level * total, 0.0);
+    for (rho, w) in lengths {
+        let part = w.min(left);
+        sum += part * rho;
+        left -= part;
+    }
+    sum / (level * total)
+}
+
+/// `c diameter_P(rho) + sum_D w max(0, 2 - rho)`, pair by pair.
+pub(crate) fn objective(data: &Training<'_>, metric: &Metric, variant: Variant, diameter: Diameter, c: f64) -> f64 {
+    let (mut lengths, mut loss) = (Vec::new(), 0.0);
     let codes = data.y.codes();
     for i in 0..codes.len() {
         for j in 0..i {
@@ -65,21 +89,34 @@ pub(crate) fn pair_objective(data: &Training<'_>, metric: &Metric, variant: Vari
                 loss += weight(data, i) * weight(data, j) * (2.0 - rho).max(0.0);
             }
             if variant == Variant::Diameter || codes[i] == codes[j] {
-                longest = longest.max(rho);
+                lengths.push((rho, weight(data, i) * weight(data, j)));
             }
         }
     }
-    c * longest + loss
+    c * diameter_of(lengths, diameter) + loss
 }
 
 /// Checks the certificate of a fit in plain code: signs, caps, sums, and that `v^T (sum eta A - sum lambda A) v >= 0` for
 /// all `v` (by a Cholesky factorisation with a tiny shift). Returns the dual value.
 pub(crate) fn dual_value(data: &Training<'_>, fit: &LipFit, variant: Variant, slack: Slack, c: f64) -> f64 {
+    dual_value_of(data, fit, variant, slack, Diameter::Maximum, c)
+}
+
+/// The same for any diameter.
+pub(crate) fn dual_value_of(
+    data: &Training<'_>,
+    fit: &LipFit,
+    variant: Variant,
+    slack: Slack,
+    diameter: Diameter,
+    c: f64,
+) -> f64 {
     let (n, p) = (data.x.rows(), data.x.cols());
     let codes = data.y.codes();
     let mut lambda = vec![0.0; n * n];
     let mut eta = vec![0.0; n * n];
     let mut listed = vec![false; n * n];
+    let mut pulls = vec![false; n * n];
     let pairs_total: f64 = (0..n)
         .flat_map(|i| (0..i).map(move |j| (i, j)))
         .filter(|&(i, j)| variant == Variant::Diameter || codes[i] == codes[j])
@@ -94,6 +131,7 @@ pub(crate) fn dual_value(data: &Training<'_>, fit: &LipFit, variant: Variant, sl
             listed[at] = true;
         } else {
             eta[at] += pair.multiplier;
+            pulls[at] = true;
         }
     }
     for i in 0..n {
@@ -101,6 +139,17 @@ pub(crate) fn dual_value(data: &Training<'_>, fit: &LipFit, variant: Variant, sl
             let w = weight(data, i) * weight(data, j);
             if variant == Variant::Diameter || codes[i] == codes[j] {
                 eta[i * n + j] += fit.certificate.mean * w / pairs_total;
+                let long =
+                    || fit.certificate.sides.squared_distance(data.x.row(i), data.x.row(j)) > fit.certificate.edge;
+                if fit.certificate.beyond > 0.0 && !pulls[i * n + j] && long() {
+                    eta[i * n + j] += fit.certificate.beyond * w;
+                }
+                let most = match diameter {
+                    Diameter::Maximum => c,
+                    Diameter::Cvar(level) => c * w / (level * pairs_total),
+                    Diameter::Mean => c * w / pairs_total,
+                };
+                assert!(eta[i * n + j] <= most * (1.0 + 1e-9), "eta of ({i}, {j}) is {}", eta[i * n + j]);
             } else {
                 assert_eq!(eta[i * n + j], 0.0);
             }
@@ -119,7 +168,8 @@ pub(crate) fn dual_value(data: &Training<'_>, fit: &LipFit, variant: Variant, sl
             assert!(load <= weight(data, i) * (1.0 + 1e-9), "row {i} carries {load}");
         }
     }
-    assert!((eta.iter().sum::<f64>() / c - 1.0).abs() < 1e-9);
+    let total = eta.iter().sum::<f64>() / c;
+    assert!((total - 1.0).abs() < 1e-9, "the multipliers of the diameter add up to {total} c");
     // Columns scaled to unit spread: the check must not depend on the units of the features.
     let spread: Vec<f64> = (0..p)
         .map(|k| {

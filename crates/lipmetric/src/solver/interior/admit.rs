@@ -2,8 +2,8 @@
 
 use super::assemble::packed_len;
 use super::engine::{Engine, generalised_largest};
-use super::rows::{Row, central, packed};
-use super::scan::{Survey, same_length};
+use super::rows::{AGGREGATE, Row, central, packed};
+use super::scan::{Survey, longer, same_length};
 use super::{NOWHERE, State};
 use crate::Result;
 use crate::linalg;
@@ -14,6 +14,12 @@ const SHARE: f64 = 0.3;
 
 /// The part of the gap that may be spent on keeping new rows away from their bound.
 const LIFT: f64 = 0.1;
+/// The same per row that enters, times the number of complementary products.
+const CROWD: f64 = 3.0;
+
+/// Where there were more long pairs than may enter so many times in a row, all of them together get a row for their mean.
+const TIES: u32 = 3;
+const MOST_SUMS: usize = 40;
 
 pub(super) fn push_row(i: usize, j: usize, cap: f64) -> Row {
     Row { i: i as u32, j: j as u32, push: true, cap, b: 0.0, g: 2.0 }
@@ -24,12 +30,11 @@ pub(super) fn pull_row(i: u32, j: u32) -> Row {
 }
 
 impl Engine<'_> {
-    /// Gives rows to different-label pairs: those from the band below the kink take their share of its multiplier with
-    /// them (which leaves the dual point as it was), the others start as large as dual feasibility allows.
+    /// Gives rows to different-label pairs: those from the band below the kink with the central multiplier (the dual point
+    /// may lose its feasibility, which the next steps restore), the others with as much of it as keeps it feasible.
     pub(super) fn admit_push(&mut self, near: &[(u32, u32)], now: &Embedding, mu: f64) -> Result<()> {
         let state = &mut self.state;
         let band = (0..state.rows.len()).find(|&k| state.rows.push[k] && state.rows.pair(k).is_none());
-        let share = band.map_or(0.0, |k| state.rows.lambda[k]);
         let (mut left, mut entering) = (Vec::new(), Vec::new());
         for &(i, j) in near {
             let (i, j) = (i as usize, j as usize);
@@ -40,7 +45,7 @@ impl Engine<'_> {
             let z = now.squared_distance(i, j) - 2.0;
             if band.is_some() && self.sides.squared_distance(i, j) < 2.0 {
                 left.push((i, j, w));
-                state.rows.add(push_row(i, j, w), z, Some(share * w), mu);
+                state.rows.add(push_row(i, j, w), z, None, mu);
             } else {
                 entering.push((i, j, central(z, w, mu).0, z));
             }
@@ -48,7 +53,7 @@ impl Engine<'_> {
         state.enter(self.cloud, &entering, |cloud, i, j| cloud.pair_weight(i, j), mu)?;
         if let (Some(k), false) = (band, left.is_empty()) {
             let weight: f64 = left.iter().map(|f| f.2).sum();
-            let sum = &mut state.rows.sums[1];
+            let sum = &mut state.rows.sums[state.rows.j[k] as usize];
             linalg::add_scaled(sum, -1.0, &weighted_outer(&self.cloud.x, left.iter().copied()));
             state.rows.g[k] -= 2.0 * weight;
             let z = linalg::inner(sum, &state.m) - state.rows.g[k];
@@ -63,12 +68,14 @@ impl Engine<'_> {
     }
 
     /// Slack per instance: gives rows to the different-label pairs that are nearly tight.
-    pub(super) fn admit_tight(&mut self, tight: &[(f64, u32, u32)], mu: f64) -> Result<()> {
+    pub(super) fn admit_tight(&mut self, tight: &[(f64, u32, u32)], now: &Embedding, mu: f64) -> Result<()> {
         let state = &mut self.state;
         let fresh: Vec<(f64, usize, usize)> = tight
             .iter()
-            .map(|&(z, i, j)| (z, i as usize, j as usize))
-            .filter(|&(_, i, j)| !state.rows.held.contains(&packed(i, j, true)))
+            .map(|&(_, i, j)| (i as usize, j as usize))
+            .filter(|&(i, j)| !state.rows.held.contains(&packed(i, j, true)))
+            .map(|(i, j)| (now.squared_distance(i, j) + state.slack_of(i) + state.slack_of(j) - 2.0, i, j))
+            .filter(|t| t.0 > 0.0)
             .collect();
         let mut count = vec![0.0; self.cloud.len()];
         for &(_, i, j) in &fresh {
@@ -92,9 +99,9 @@ impl Engine<'_> {
 
     /// Gives rows to the longest pairs that bound the diameter. Their multipliers come from those of the rows at hand,
     /// as much as keeps the dual point feasible.
-    pub(super) fn admit_pull(&mut self, found: &Survey, mu: f64) -> Result<()> {
+    pub(super) fn admit_pull(&mut self, found: &Survey, now: &Embedding, mu: f64) -> Result<()> {
+        let relative = (self.state.complementarity() / self.best.objective).clamp(1e-7, 0.3);
         let state = &mut self.state;
-        let relative = (state.complementarity() / self.best.objective).min(1.0);
         let mut lengths: Vec<f64> =
             (0..state.rows.len()).filter(|&k| !state.rows.push[k]).map(|k| state.scalar - state.rows.s[k]).collect();
         lengths.sort_unstable_by(f64::total_cmp);
@@ -102,14 +109,28 @@ impl Engine<'_> {
             let at = lengths.partition_point(|&l| l < r);
             lengths[at.saturating_sub(1)..(at + 1).min(lengths.len())].iter().any(|&l| same_length(l, r))
         };
-        let room = packed_len(state.m.rows()).max(40) / 2;
+        let usual = packed_len(state.m.rows()).max(40) / 2;
+        let room = usual;
         let fresh: Vec<(f64, u32, u32)> = found.far.iter().copied().filter(|f| !known(f.0)).take(room).collect();
+        self.hurry = if fresh.len() == room { self.hurry + 1 } else { self.hurry.saturating_sub(1) };
+        if self.hurry >= TIES && state.rows.sums.len() < MOST_SUMS {
+            self.hurry = 0;
+            let beyond = found.far[0].0.min(state.scalar) * (1.0 - relative);
+            let members = longer(self.cloud, now, self.settings.variant, beyond);
+            let share = 1.0 / members.len() as f64;
+            let sum = weighted_outer(&self.cloud.x, members.iter().map(|&(i, j)| (i as usize, j as usize, share)));
+            let room = state.scalar - linalg::inner(&sum, &state.m);
+            linalg::add_scaled(&mut state.z, mu / room, &sum);
+            let at = state.rows.place_sum(sum, members);
+            state.rows.add(pull_row(AGGREGATE, at), room, None, mu);
+        }
         if fresh.is_empty() {
             return Ok(());
         }
         // A new row that is nearly tight would block the next steps: the diameter moves away from it, for a small part
-        // of the present gap.
-        let least = LIFT * state.complementarity() / self.settings.c;
+        // of the present gap, so that the multipliers that enter are a part of the total.
+        let crowd = CROWD * fresh.len() as f64 / state.degree();
+        let least = LIFT.max(crowd) * state.complementarity() / self.settings.c;
         let lift = least - (state.scalar - fresh[0].0);
         if lift > 0.0 {
             state.scalar += lift;
@@ -117,16 +138,11 @@ impl Engine<'_> {
                 state.rows.s[k] += lift * state.rows.b[k];
             }
         }
-        let (pull, _) = state.sums(self.cloud);
-        let wanted: f64 = fresh.iter().map(|&(r, _, _)| mu / (state.scalar - r)).sum::<f64>() / self.settings.c;
-        let part = wanted.min(0.5 * relative).min(0.1).min(SHARE / generalised_largest(&pull, &state.z)?);
-        linalg::add_scaled(&mut state.z, -part, &pull);
-        for k in 0..state.rows.len() {
-            if !state.rows.push[k] {
-                state.rows.lambda[k] *= 1.0 - part;
-            }
-        }
-        let entering: Vec<f64> = fresh.iter().map(|&(r, _, _)| mu / (state.scalar - r) / wanted * part).collect();
+        // The central multipliers, scaled down where they would undo what has been gained.
+        let mut entering: Vec<f64> = fresh.iter().map(|&(r, _, _)| mu / (state.scalar - r)).collect();
+        let cost = entering.iter().sum::<f64>() * state.scalar;
+        let part = (state.complementarity() / cost).min(1.0);
+        entering.iter_mut().for_each(|l| *l *= part);
         let pairs = fresh.iter().zip(&entering).map(|(&(_, i, j), &l)| (i as usize, j as usize, l));
         linalg::add_scaled(&mut state.z, 1.0, &weighted_outer(&self.cloud.x, pairs));
         for (&(r, i, j), &l) in fresh.iter().zip(&entering) {

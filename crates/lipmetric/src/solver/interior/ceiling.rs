@@ -2,25 +2,27 @@
 //!
 //! With a slack per pair, `M = 0` is optimal exactly when `c >= c_max = max { <N, M> : max_P rho_M <= 1 }` with
 //! `N = sum_D w A`: a small problem of its own, whose dual is `min { sum eta : sum eta A >= N }`. With a slack per
-//! instance, `c_max` is where the optimal value `F*(c)`, concave in `c`, reaches `F(0)`: Newton's method from below.
+//! instance it is the largest `(F(0) - loss(M)) / diameter(M)`: Dinkelbach's method.
 
 use super::admit::pull_row;
 use super::assemble::packed_len;
-use super::engine::{Settings, generalised_largest, solve};
+use super::engine::{Settings, generalised_largest, solve_from};
 use super::newton::factor_of;
 use super::rows::{AGGREGATE, Row, Rows};
-use super::scan::{Query, survey};
+use super::scan::{Query, keep_longest, longer, survey};
 use super::start::mean_pull;
 use super::{NOWHERE, Shape, State};
 use crate::linalg;
 use crate::pairs::{Cloud, Embedding, weighted_outer};
-use crate::problem::{Slack, Variant};
+use crate::problem::{Diameter, Slack, Variant};
 use crate::solver::{Observer, Progress, Status, Stop};
 use crate::{Error, Matrix, Result};
 use std::ops::ControlFlow;
 
 /// Relative accuracy of `c_max`.
 const ACCURACY: f64 = 1e-7;
+/// The same with a slack per instance.
+const INSTANCE_ACCURACY: f64 = 1e-4;
 const MAX_ITERATIONS: usize = 200;
 
 /// `F(0)`: twice the weight of the different-label pairs; with a slack per instance, twice the smallest fractional
@@ -38,11 +40,18 @@ pub(crate) fn value_at_zero(cloud: &Cloud, slack: Slack) -> f64 {
     }
 }
 
-/// `c_max`, from below, to a relative accuracy of `1e-7`.
-pub(crate) fn ceiling(cloud: &Cloud, variant: Variant, slack: Slack, observer: &mut dyn Observer) -> Result<f64> {
-    match slack {
-        Slack::Pair => pair_ceiling(cloud, variant, observer),
-        Slack::Instance => instance_ceiling(cloud, variant, observer),
+/// `c_max`, from below, to a relative accuracy of `1e-7`, with a slack per instance of `1e-4`. Of the settings the problem
+/// counts, not `c`, the tolerance or an anchor.
+pub(crate) fn ceiling(cloud: &Cloud, settings: Settings<'_>, observer: &mut dyn Observer) -> Result<f64> {
+    match (settings.slack, settings.diameter) {
+        (Slack::Pair, Diameter::Mean) => {
+            // `max { <N, M> : <mean, M> <= 1 }`.
+            generalised_largest(&different_sum(cloud), &mean_pull(cloud, settings.variant))
+        }
+        (Slack::Pair, Diameter::Maximum) => pair_ceiling(cloud, settings.variant, observer),
+        (Slack::Instance, _) | (_, Diameter::Cvar(_)) => {
+            instance_ceiling(cloud, Settings { anchor: None, ..settings }, observer)
+        }
     }
 }
 
@@ -78,7 +87,7 @@ fn pair_ceiling(cloud: &Cloud, variant: Variant, observer: &mut dyn Observer) ->
         Ok(survey(cloud, &now, None, &query, None))
     };
     let mut m = Matrix::identity(p);
-    let first = look(&m, 0.0, packed_len(p).max(60))?;
+    let first = look(&m, 0.0, 2 * packed_len(p).max(60))?;
     m.as_mut_slice().iter_mut().for_each(|v| *v *= 0.5 / first.longest);
     let row = |i, j| Row { b: 0.0, g: -1.0, ..pull_row(i, j) };
     let heavy = 2.0 * generalised_largest(&push, &mean)?;
@@ -86,7 +95,7 @@ fn pair_ceiling(cloud: &Cloud, variant: Variant, observer: &mut dyn Observer) ->
     z.as_mut_slice().iter_mut().for_each(|v| *v *= heavy);
     linalg::add_scaled(&mut z, -1.0, &push);
     let mu = linalg::inner(&m, &z) / p as f64;
-    let mut rows = Rows { sums: vec![mean], ..Rows::default() };
+    let mut rows = Rows { sums: vec![mean], members: vec![Vec::new()], ..Rows::default() };
     rows.add(row(AGGREGATE, 0), 1.0 - linalg::inner(&rows.sums[0], &m), Some(heavy), mu);
     for &(r, i, j) in &first.far {
         let t = 1.0 - r * 0.5 / first.longest;
@@ -100,6 +109,8 @@ fn pair_ceiling(cloud: &Cloud, variant: Variant, observer: &mut dyn Observer) ->
         scalar: 0.0,
         rows,
         fixed: push.clone(),
+        drawn: Matrix::zeros(p, p),
+        anchor: None,
         active: Vec::new(),
         place: vec![NOWHERE; cloud.len()],
         slack: Vec::new(),
@@ -122,29 +133,55 @@ fn pair_ceiling(cloud: &Cloud, variant: Variant, observer: &mut dyn Observer) ->
         if state.step(cloud, &shape, 0.0).is_err() {
             break;
         }
-        let margin = gap.clamp(1e-3, 0.3);
+        let margin = gap.clamp(1e-7, 0.3);
         // Rounding may end the iteration: the bound that was reached stays one.
         let Ok(mut found) = look(&state.m, 1.0 - margin, 1000) else { break };
-        if found.longest >= 1.0 {
-            // Both ends are known: the longest pair may grow linearly from below one.
+        let mut blocking = Vec::new();
+        if found.longest > 1.0 + gap {
+            // Far outside: part of the step is taken back, and what stood in the way gets rows.
+            blocking.extend(found.far.iter().filter(|f| f.0 > 1.0).map(|f| (f.1, f.2)));
             let start = look(&before, f64::INFINITY, 0)?.longest;
-            let part = 0.9 * (1.0 - start) / (found.longest - start);
+            let part = (1.0 - start) / (found.longest - start);
             for (now, &old) in state.m.as_mut_slice().iter_mut().zip(before.as_slice()) {
                 *now = old + part * (*now - old);
             }
             let Ok(again) = look(&state.m, 1.0 - margin, 1000) else { break };
             found = again;
         }
+        let room = (0.1 * state.mu() * state.degree() / upper).max(1e-14);
+        if found.longest >= 1.0 - room {
+            // The problem is homogeneous but for the bound: a multiple is feasible.
+            let t = (1.0 - room) / found.longest;
+            state.m.as_mut_slice().iter_mut().for_each(|v| *v *= t);
+            found.far.iter_mut().for_each(|f| f.0 *= t);
+            found.longest *= t;
+        }
+        let now = Embedding::new(cloud, &factor_of(&state.m, "the metric")?);
+        for (i, j) in blocking {
+            found.far.push((now.squared_distance(i as usize, j as usize), i, j));
+        }
+        keep_longest(&mut found.far, usize::MAX);
         lower = lower.max(linalg::inner(&push, &state.m) / found.longest);
         let products = state.rows.products(cloud, &state.m, &factor_of(&state.m, "the metric")?);
         products.iter().enumerate().for_each(|(k, r)| state.rows.settle(k, 1.0 - r));
         let mu = state.mu();
-        let room = packed_len(p).max(40) / 2;
-        let known: Vec<f64> = products;
-        for &(r, i, j) in
-            found.far.iter().filter(|f| !known.iter().any(|&l| super::scan::same_length(l, f.0))).take(room)
-        {
-            let lambda = mu / (1.0 - r);
+        let most = packed_len(p).max(40);
+        if found.far.len() > 2 * most && iteration % 3 == 2 {
+            // Many ties, as features with few values have them: together they get a row for their mean.
+            let members = longer(cloud, &now, variant, found.longest * (1.0 - margin));
+            let share = 1.0 / members.len() as f64;
+            let sum = weighted_outer(&cloud.x, members.iter().map(|&(i, j)| (i as usize, j as usize, share)));
+            let room = 1.0 - linalg::inner(&sum, &state.m);
+            linalg::add_scaled(&mut state.z, mu / room, &sum);
+            let at = state.rows.place_sum(sum, Vec::new());
+            state.rows.add(row(AGGREGATE, at), room, None, mu);
+        }
+        let is_known = |r: f64| products.iter().any(|&l| super::scan::same_length(l, r));
+        let fresh: Vec<(f64, u32, u32)> = found.far.iter().copied().filter(|f| !is_known(f.0)).take(most).collect();
+        let cost: f64 = fresh.iter().map(|f| mu / (1.0 - f.0)).sum();
+        let part = (state.complementarity() / cost).min(1.0);
+        for &(r, i, j) in &fresh {
+            let lambda = part * mu / (1.0 - r);
             state.rows.add(row(i, j), 1.0 - r, Some(lambda), mu);
             let entering = weighted_outer(&cloud.x, std::iter::once((i as usize, j as usize, lambda)));
             linalg::add_scaled(&mut state.z, 1.0, &entering);
@@ -153,28 +190,33 @@ fn pair_ceiling(cloud: &Cloud, variant: Variant, observer: &mut dyn Observer) ->
     Ok(lower)
 }
 
-/// Newton's method on `F*(c) = F(0)`: `F*` is concave and its slope is the diameter of the optimum, so that the iterates
-/// grow towards `c_max` from below.
-fn instance_ceiling(cloud: &Cloud, variant: Variant, observer: &mut dyn Observer) -> Result<f64> {
-    let zero = value_at_zero(cloud, Slack::Instance);
-    let (mut c, mut below) = (1e-2 * zero, false);
-    for _ in 0..40 {
-        let settings = Settings { variant, slack: Slack::Instance, c, tolerance: 1e-8, max_iterations: MAX_ITERATIONS };
-        let solution = solve(cloud, settings, observer)?;
+/// `c_max = max (F(0) - loss(M)) / diameter(M)` over all `M`, by Dinkelbach's method: the optimum for one `c` gives a ratio,
+/// which is the next `c` and never exceeds `c_max`. Early problems need not be solved well.
+fn instance_ceiling(cloud: &Cloud, settings: Settings<'_>, observer: &mut dyn Observer) -> Result<f64> {
+    let zero = value_at_zero(cloud, settings.slack);
+    let (mut c, mut below, mut tolerance) = (0.1 * zero, false, 1e-2);
+    let mut waypoint = None;
+    for _ in 0..60 {
+        let settings = Settings { c, tolerance, max_iterations: MAX_ITERATIONS, ..settings };
+        let (solution, next) = solve_from(cloud, settings, waypoint.as_ref(), observer)?;
         if matches!(solution.status, Status::TimeLimit | Status::Interrupted) {
             let interrupted = solution.status == Status::Interrupted;
             return Err(stopped(if interrupted { Stop::Interrupted } else { Stop::TimeLimit }));
         }
-        if !below && solution.dual >= zero * (1.0 - ACCURACY) {
+        let ratio = c + (zero - solution.objective) / solution.diameter;
+        if !below && ratio <= c {
+            // Too large, or not solved well enough to tell.
             c *= 0.1;
             continue;
         }
         below = true;
-        let next = c + (zero - solution.objective) / solution.diameter;
-        if next <= c * (1.0 + ACCURACY) {
+        waypoint = next;
+        let grown = ratio / c - 1.0;
+        if grown <= INSTANCE_ACCURACY && tolerance <= INSTANCE_ACCURACY {
             break;
         }
-        c = next;
+        c = c.max(ratio);
+        tolerance = (0.1 * grown).min(0.1 * tolerance).max(0.3 * INSTANCE_ACCURACY);
     }
     Ok(c)
 }

@@ -2,11 +2,13 @@
 
 use super::newton::factor_of;
 use super::path::Waypoint;
-use super::scan::{Query, Survey, survey};
-use super::{NOWHERE, Shape, State};
+use super::rows::AGGREGATE;
+use super::scan::{Query, Survey, keep_longest, survey};
+use super::tail;
+use super::{Interior, NOWHERE, Shape, State};
 use crate::linalg::{self, Cholesky};
 use crate::pairs::{Cloud, Embedding};
-use crate::problem::{Slack, Variant};
+use crate::problem::{Diameter, Slack, Variant};
 use crate::solver::{Observer, Progress, Status, Stop};
 use crate::{Matrix, Result};
 use std::ops::ControlFlow;
@@ -23,17 +25,32 @@ const ENOUGH: f64 = 0.2;
 const MANY: usize = 2500;
 const PRUNE: f64 = 0.3;
 const PRUNE_UNTIL: f64 = 1e-4;
+/// A smaller problem comes first where `c` exceeds this part of the number of pairs that push: so many of its points
+/// push, so many bound the diameter, and it is solved to this gap.
+const CROWDED: f64 = 0.02;
+const FEW: usize = 64;
+const BOUNDING: usize = 1000;
+const ROUGH: f64 = 0.1;
+/// The gap that a metric to start from is thought to have.
+const NEAR_GAP: f64 = 0.3;
+/// The part of the complementarity that leaving the feasible region may cost.
+const MAY_COST: f64 = 0.5;
 /// The gap at which a point is kept for a neighbouring problem.
-const WAYPOINT: f64 = 0.1;
+const WAYPOINT: f64 = 0.03;
 
 /// What to solve and how well.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Settings {
+pub(crate) struct Settings<'a> {
     pub(crate) variant: Variant,
     pub(crate) slack: Slack,
+    pub(crate) diameter: Diameter,
+    /// `(gamma / 2) |M - M_0|^2` in the objective.
+    pub(crate) anchor: Option<(f64, &'a Matrix)>,
     pub(crate) c: f64,
     pub(crate) tolerance: f64,
     pub(crate) max_iterations: usize,
+    /// Bytes that the largest matrices may take.
+    pub(crate) memory: usize,
 }
 
 /// The best point found and what is known about it.
@@ -54,6 +71,10 @@ pub(crate) struct Solution {
     /// The multiplier, per unit of weight, of the different-label pairs that are not listed and closer than 2 under
     /// `sides`.
     pub(crate) below: f64,
+    /// The multiplier, per unit of weight, of the pairs that bound the diameter, are not listed and are longer than `edge`
+    /// under `sides`.
+    pub(crate) beyond: f64,
+    pub(crate) edge: f64,
     pub(crate) sides: Matrix,
 }
 
@@ -105,7 +126,7 @@ impl Before {
 /// A fit under way.
 pub(super) struct Engine<'a> {
     pub(super) cloud: &'a Cloud,
-    pub(super) settings: Settings,
+    pub(super) settings: Settings<'a>,
     pub(super) shape: Shape,
     pub(super) state: State,
     /// The embedding that tells on which side of the kink a pair without a row was put.
@@ -117,7 +138,11 @@ pub(super) struct Engine<'a> {
     /// The gap at which rows were last given up.
     pruned_at: f64,
     /// An earlier, still central point, from which a neighbouring problem can start.
-    pub(super) waypoint: Option<State>,
+    pub(super) waypoint: Option<Interior>,
+    /// How often in a row there were more long pairs than may enter at a time: that number grows with it.
+    pub(super) hurry: u32,
+    /// The diameter's edge of the tail that goes with `sides`.
+    pub(super) edge: f64,
 }
 
 /// The largest `t` such that `t` is an eigenvalue of `B^-1 A`; infinite where `B` is not positive definite.
@@ -130,13 +155,14 @@ impl<'a> Engine<'a> {
     /// Starts from `state`; `sides_factor` is the factor that `sides` embeds.
     pub(super) fn new(
         cloud: &'a Cloud,
-        settings: Settings,
+        settings: Settings<'a>,
         state: State,
         sides: Embedding,
         sides_factor: Matrix,
         best: Best,
     ) -> Self {
-        let shape = Shape { scalar: true, cost: settings.c };
+        let shape = Shape { scalar: settings.diameter != Diameter::Mean, cost: settings.c };
+        let edge = state.scalar;
         Self {
             cloud,
             settings,
@@ -149,6 +175,8 @@ impl<'a> Engine<'a> {
             stale: false,
             pruned_at: 1.0,
             waypoint: None,
+            hurry: 0,
+            edge,
         }
     }
 
@@ -177,33 +205,73 @@ impl<'a> Engine<'a> {
         // all pairs in it costs next to nothing and restores it.
         let c = self.settings.c;
         let late = self.state.complementarity() < 0.3 * self.settings.tolerance * self.best.objective;
-        let mixes: &[f64] = if late { &[0.0, 1e-3, 1e-2, 0.1, 0.3] } else { &[0.0] };
-        let (mut scale, mut mix) = (0.0, 0.0);
+        let scalar = self.settings.diameter != Diameter::Mean;
+        let mixes: &[f64] = if late && scalar { &[0.0, 1e-3, 1e-2, 0.1, 0.3] } else { &[0.0] };
+        // Multipliers that have an upper bound cannot be scaled up: what is missing comes from all pairs.
+        let (to_c, missing) = match self.settings.diameter {
+            Diameter::Maximum => (c / total, 0.0),
+            Diameter::Cvar(_) if total >= c => (c / total, 0.0),
+            Diameter::Cvar(level) => {
+                let part = (c - total) / (c / level - total);
+                (1.0 - part, part * c / level)
+            }
+            Diameter::Mean => (1.0, 0.0),
+        };
+        let mut best = Certificate { value: f64::NEG_INFINITY, ..Certificate::default() };
         for t in mixes.iter().map(|t| t * self.settings.tolerance) {
             let mut mixed = pull.clone();
-            mixed.as_mut_slice().iter_mut().for_each(|v| *v *= (1.0 - t) * c / total);
-            linalg::add_scaled(&mut mixed, t * c, &rows.sums[0]);
+            mixed.as_mut_slice().iter_mut().for_each(|v| *v *= (1.0 - t) * to_c);
+            let mean = t * c + (1.0 - t) * missing;
+            linalg::add_scaled(&mut mixed, mean, &rows.sums[0]);
             let reached = (1.0 / generalised_largest(&push, &mixed)?).min(most);
-            if reached > scale {
-                (scale, mix) = (reached, t);
+            // With an anchor the dual point need not make `Z` positive semidefinite.
+            let scales = [reached, if self.settings.anchor.is_some() { most } else { reached }];
+            for scale in scales {
+                let value = value * scale + self.conjugate(&mixed, &push, scale)?;
+                if value > best.value {
+                    best = Certificate { value, scale: (scale, (1.0 - t) * to_c), mixed: mean, lambda: Vec::new() };
+                }
             }
         }
         // After pruning the old multipliers have lost their rows: the next certificate replaces them even if it is worse.
-        if value * scale > self.certificate.value || self.stale {
+        if best.value > self.certificate.value || self.stale {
             self.stale = false;
-            self.certificate = Certificate {
-                value: value * scale,
-                scale: (scale, (1.0 - mix) * c / total),
-                mixed: mix * c,
-                lambda: rows.lambda.clone(),
-            };
+            self.certificate = Certificate { lambda: rows.lambda.clone(), ..best };
         }
         Ok(())
+    }
+
+    /// The least value over all positive semidefinite `M` of `<pull - scale push, M>` and the anchor's term; zero without
+    /// an anchor, where the first must be positive semidefinite.
+    fn conjugate(&self, pull: &Matrix, push: &Matrix, scale: f64) -> Result<f64> {
+        let Some((gamma, reference)) = self.settings.anchor else { return Ok(0.0) };
+        let mut moved = pull.clone();
+        linalg::add_scaled(&mut moved, -scale, push);
+        moved.as_mut_slice().iter_mut().for_each(|v| *v /= -gamma);
+        linalg::add_scaled(&mut moved, 1.0, reference);
+        let positive: f64 = linalg::symmetric_eigenvalues(&moved)?.iter().map(|v| v.max(0.0).powi(2)).sum();
+        Ok(0.5 * gamma * (linalg::inner(reference, reference) - positive))
     }
 
     /// Forgets the multipliers of the best certificate (their rows are gone), not its value.
     pub(super) fn forget_certificate(&mut self) {
         self.stale = true;
+    }
+
+    /// The present primal point.
+    fn interior(&self) -> Interior {
+        let slack = match self.settings.slack {
+            Slack::Pair => Vec::new(),
+            Slack::Instance => (0..self.cloud.len()).map(|i| self.state.slack_of(i)).collect(),
+        };
+        Interior { m: self.state.m.clone(), slack, bounding: Vec::new() }
+    }
+
+    /// The pairs that bound the diameter with a multiplier that counts.
+    pub(super) fn bounding(&self) -> Vec<(u32, u32)> {
+        let rows = &self.state.rows;
+        let counts = |k: &usize| !rows.push[*k] && rows.i[*k] != AGGREGATE && rows.lambda[*k] > 1e-4 * self.settings.c;
+        (0..rows.len()).filter(counts).map(|k| (rows.i[k], rows.j[k])).collect()
     }
 
     /// Recomputes what depends on `M`, so that rounding does not pile up.
@@ -221,19 +289,30 @@ impl<'a> Engine<'a> {
 
     /// Looks at all pairs under the current metric.
     fn look(&self, now: &Embedding) -> Survey {
-        let relative = (self.state.complementarity() / self.best.objective).clamp(1e-3, 0.3);
-        let query = Query {
-            variant: self.settings.variant,
-            window: (0.0, 0.0),
-            beyond: self.state.scalar * (1.0 - relative),
-            most: LONGEST,
+        let relative = (self.state.complementarity() / self.best.objective).clamp(1e-7, 0.3);
+        let beyond = match self.settings.diameter {
+            Diameter::Maximum => self.state.scalar * (1.0 - relative),
+            Diameter::Cvar(_) | Diameter::Mean => f64::INFINITY,
         };
+        let query = Query { variant: self.settings.variant, window: (0.0, 0.0), beyond, most: LONGEST };
         match self.settings.slack {
             Slack::Pair => survey(self.cloud, now, Some(&self.sides), &query, None),
             Slack::Instance => {
                 let slack: Vec<f64> = (0..self.cloud.len()).map(|i| self.state.slack_of(i)).collect();
                 survey(self.cloud, now, None, &query, Some((&slack, relative)))
             }
+        }
+    }
+
+    /// The diameter of the present metric.
+    fn diameter(&self, found: &Survey) -> f64 {
+        match self.settings.diameter {
+            Diameter::Maximum => found.longest,
+            Diameter::Cvar(_) => {
+                let excess = tail::rate(self.cloud, &self.settings) * found.excess;
+                self.state.scalar + excess / self.settings.c
+            }
+            Diameter::Mean => linalg::inner(&self.state.rows.sums[0], &self.state.m),
         }
     }
 
@@ -244,65 +323,96 @@ impl<'a> Engine<'a> {
                 self.state.active.iter().zip(&self.state.slack).map(|(&i, s)| self.cloud.weight[i as usize] * s).sum()
             }
         };
-        self.settings.c * found.longest + loss
+        self.settings.c * self.diameter(found) + loss + bent(self.settings.anchor, &self.state.m)
     }
 
     /// After a step from `before`: the true objective, and new rows where the reduced problem was wrong. Where the step
-    /// has left the feasible region of the full problem, part of it is taken back.
+    /// has left the feasible region of the full problem, diameter and slacks are lifted back into it; where that would cost
+    /// too much, part of the step is taken back first.
     fn scan(&mut self, before: &Before) -> Result<()> {
+        let allowed = MAY_COST * self.state.complementarity();
         let mut retreats = 0;
-        let (now, found, factor) = loop {
+        let mut blocking = Vec::new();
+        let (now, mut found, factor) = loop {
             let factor = factor_of(&self.state.m, "the metric")?;
             let now = Embedding::new(self.cloud, &factor);
             let found = self.look(&now);
-            let feasible = found.tight.first().is_none_or(|t| t.0 > 0.0);
-            let objective = self.objective(&found);
-            if feasible && objective < self.best.objective {
-                let slack = match self.settings.slack {
-                    Slack::Pair => Vec::new(),
-                    Slack::Instance => (0..self.cloud.len()).map(|i| self.state.slack_of(i)).collect(),
-                };
-                self.best = Best { objective, diameter: found.longest, factor: factor.clone(), slack };
-            }
-            if feasible && found.longest < self.state.scalar {
+            let cost = self.cost_of_lifting(&found);
+            if cost <= allowed || retreats > 4 {
+                self.lift(&found);
                 break (now, found, factor);
             }
             retreats += 1;
-            let part = if retreats > 4 { 0.0 } else { 0.9 * self.inside(before, &found)? };
-            self.retreat(before, part);
+            blocking.extend(found.far.iter().filter(|f| f.0 > self.state.scalar).map(|f| (f.1, f.2, false)));
+            blocking.extend(found.tight.iter().filter(|t| t.0 < 0.0).map(|t| (t.1, t.2, true)));
+            self.retreat(before, if retreats > 4 { 0.0 } else { 0.9 * allowed / cost });
         };
+        // What stood in the way of the whole step gets rows even if nothing else would give it one.
+        for (i, j, push) in blocking {
+            let r = now.squared_distance(i as usize, j as usize);
+            if push { found.tight.push((r - 2.0, i, j)) } else { found.far.push((r, i, j)) }
+        }
+        keep_longest(&mut found.far, usize::MAX);
+        let mut crossed = Vec::new();
+        if let Diameter::Cvar(_) = self.settings.diameter {
+            let before = Some((&self.sides, self.edge));
+            let tail = tail::look(self.cloud, &now, self.state.scalar, self.settings.variant, before, (0.0, 0.0));
+            found.excess = tail.excess;
+            crossed = tail.crossed;
+        }
+        let objective = self.objective(&found);
+        if objective < self.best.objective {
+            let slack = self.interior().slack;
+            self.best = Best { objective, diameter: self.diameter(&found), factor: factor.clone(), slack };
+        }
         self.refresh(&factor);
         let mu = self.state.mu();
         match self.settings.slack {
             Slack::Pair => self.admit_push(&found.near, &now, mu)?,
-            Slack::Instance => self.admit_tight(&found.tight, mu)?,
+            Slack::Instance => self.admit_tight(&found.tight, &now, mu)?,
         }
-        self.admit_pull(&found, mu)
+        match self.settings.diameter {
+            Diameter::Maximum => self.admit_pull(&found, &now, mu),
+            Diameter::Cvar(_) => self.admit_tail(&crossed, &now, mu),
+            Diameter::Mean => Ok(()),
+        }
     }
 
-    /// How much of the step from `before` the pairs that were found violated allow.
-    fn inside(&self, before: &Before, found: &Survey) -> Result<f64> {
-        let old = Embedding::new(self.cloud, &factor_of(&before.m, "the metric")?);
-        let mut part: f64 = 1.0;
-        for &(r, i, j) in &found.far {
-            let room = before.scalar - old.squared_distance(i as usize, j as usize);
-            let over = r - self.state.scalar;
-            if over >= 0.0 && room > 0.0 {
-                part = part.min(room / (room + over));
+    /// What the objective grows by where diameter and slacks are lifted to what was found.
+    fn cost_of_lifting(&self, found: &Survey) -> f64 {
+        let longer = match self.settings.diameter {
+            Diameter::Maximum => self.settings.c * (found.longest - self.state.scalar).max(0.0),
+            Diameter::Cvar(_) | Diameter::Mean => 0.0,
+        };
+        let slacks: f64 = self.missing_slack(found).iter().zip(&self.cloud.weight).map(|(s, w)| s * w).sum();
+        longer + slacks
+    }
+
+    /// Half of the largest violation of each point's margins, with a slack per instance.
+    fn missing_slack(&self, found: &Survey) -> Vec<f64> {
+        let mut missing = Vec::new();
+        for &(z, i, j) in found.tight.iter().take_while(|t| t.0 < 0.0) {
+            missing.resize(self.cloud.len(), 0.0f64);
+            for p in [i as usize, j as usize] {
+                missing[p] = missing[p].max(-0.5 * z);
             }
         }
-        for &(z, i, j) in found.tight.iter().take_while(|t| t.0 <= 0.0) {
-            let (i, j) = (i as usize, j as usize);
-            let slack = |p: usize| match self.state.place[p] {
-                NOWHERE => 0.0,
-                at => before.slack[at as usize],
-            };
-            let room = old.squared_distance(i, j) + slack(i) + slack(j) - 2.0;
-            if room > 0.0 {
-                part = part.min(room / (room - z));
+        missing
+    }
+
+    /// Makes the point strictly feasible for all pairs.
+    fn lift(&mut self, found: &Survey) {
+        let state = &mut self.state;
+        if self.settings.diameter == Diameter::Maximum {
+            let least = found.longest + 1e-3 * state.complementarity() / self.settings.c;
+            state.scalar = state.scalar.max(least);
+        }
+        for (p, missing) in self.missing_slack(found).into_iter().enumerate().filter(|(_, m)| *m > 0.0) {
+            let at = self.state.place[p];
+            if at != NOWHERE {
+                self.state.slack[at as usize] += 1.1 * missing;
             }
         }
-        Ok(part)
     }
 
     fn retreat(&mut self, before: &Before, part: f64) {
@@ -339,7 +449,7 @@ impl<'a> Engine<'a> {
                 });
             }
             if gap <= WAYPOINT && self.waypoint.is_none() {
-                self.waypoint = Some(self.state.clone());
+                self.waypoint = Some(self.interior());
             }
             if gap <= until {
                 return Ok(Status::Optimal);
@@ -351,6 +461,9 @@ impl<'a> Engine<'a> {
             }
             if *iterations >= self.settings.max_iterations {
                 return Ok(Status::IterationLimit);
+            }
+            if self.state.bytes() > self.settings.memory {
+                return Ok(Status::MemoryLimit);
             }
             if gap < PRUNE * self.pruned_at && self.state.rows.len() > MANY && gap > PRUNE_UNTIL {
                 self.pruned_at = gap;
@@ -373,20 +486,32 @@ impl<'a> Engine<'a> {
         // Rows are only ever added behind the others, so that the certificate's multipliers belong to the first ones.
         let Certificate { value, scale, mixed, lambda } = self.certificate;
         let rows = &self.state.rows;
-        let support = (0..lambda.len())
-            .filter_map(|k| {
-                let (i, j) = rows.pair(k)?;
-                let multiplier = lambda[k] * if rows.push[k] { scale.0 } else { scale.1 };
-                Some((i as u32, j as u32, rows.push[k], multiplier))
-            })
-            .collect();
+        let mut support = Vec::with_capacity(lambda.len());
+        for k in 0..lambda.len() {
+            let multiplier = lambda[k] * if rows.push[k] { scale.0 } else { scale.1 };
+            match rows.pair(k) {
+                Some((i, j)) => support.push((i as u32, j as u32, rows.push[k], multiplier)),
+                None => {
+                    let members = &rows.members[rows.j[k] as usize];
+                    let share = multiplier / members.len() as f64;
+                    support.extend(members.iter().map(|&(i, j)| (i, j, rows.push[k], share)));
+                }
+            }
+        }
         let sum = |push: bool| {
-            let at = (0..lambda.len()).find(|&k| rows.push[k] == push && rows.pair(k).is_none());
+            let whole = |k: &usize| rows.pair(*k).is_none() && rows.members[rows.j[*k] as usize].is_empty();
+            let at = (0..lambda.len()).find(|k| rows.push[*k] == push && whole(k));
             at.map_or(0.0, |k| lambda[k])
         };
-        let (mean, below) = (sum(false) * scale.1 + mixed, sum(true) * scale.0);
+        let below = sum(true) * scale.0;
+        let (mean, beyond) = match self.settings.diameter {
+            Diameter::Maximum => (sum(false) * scale.1 + mixed, 0.0),
+            Diameter::Cvar(_) => (mixed, sum(false) * scale.1 * tail::rate(self.cloud, &self.settings)),
+            Diameter::Mean => (self.settings.c, 0.0),
+        };
+        let edge = self.edge;
         let sides = self.sides_factor;
-        let best = trimmed(self.cloud, &self.settings, self.best, value);
+        let best = trimmed(self.cloud, &self.settings, self.best, value, &rows.sums[0], self.state.scalar);
         Solution {
             factor: best.factor,
             objective: best.objective,
@@ -397,6 +522,8 @@ impl<'a> Engine<'a> {
             support,
             mean,
             below,
+            beyond,
+            edge,
             sides,
         }
     }
@@ -404,7 +531,10 @@ impl<'a> Engine<'a> {
 
 /// Interior points have full rank; optima often have not. Leaves out the smallest directions of `M` as long as the
 /// certified gap allows it.
-fn trimmed(cloud: &Cloud, settings: &Settings, best: Best, dual: f64) -> Best {
+fn trimmed(cloud: &Cloud, settings: &Settings<'_>, best: Best, dual: f64, mean: &Matrix, scalar: f64) -> Best {
+    if settings.anchor.is_some() {
+        return best;
+    }
     let Ok(eigen) = linalg::symmetric_eigen(&linalg::product_transposed(&best.factor, &best.factor)) else {
         return best;
     };
@@ -438,32 +568,104 @@ fn trimmed(cloud: &Cloud, settings: &Settings, best: Best, dual: f64) -> Best {
                 slack.iter().zip(&cloud.weight).map(|(s, w)| s * w).sum()
             }
         };
-        let objective = settings.c * found.longest + loss;
+        let diameter = match settings.diameter {
+            Diameter::Maximum => found.longest,
+            Diameter::Cvar(_) => {
+                let excess = tail::look(cloud, &now, scalar, settings.variant, None, (0.0, 0.0)).excess;
+                scalar + tail::rate(cloud, settings) * excess / settings.c
+            }
+            Diameter::Mean => linalg::inner(mean, &linalg::product_transposed(&factor, &factor)),
+        };
+        let objective = settings.c * diameter + loss;
         if relative_gap(objective, dual) <= allowed {
-            return Best { objective, diameter: found.longest, factor, slack };
+            return Best { objective, diameter, factor, slack };
         }
     }
     best
 }
 
 /// Solves the problem on a cloud.
-pub(crate) fn solve(cloud: &Cloud, settings: Settings, observer: &mut dyn Observer) -> Result<Solution> {
+pub(crate) fn solve(cloud: &Cloud, settings: Settings<'_>, observer: &mut dyn Observer) -> Result<Solution> {
     Ok(solve_from(cloud, settings, None, observer)?.0)
+}
+
+/// Solves the problem, from a metric that may be near the optimum.
+pub(crate) fn solve_near(
+    cloud: &Cloud,
+    settings: Settings<'_>,
+    mut m: Matrix,
+    observer: &mut dyn Observer,
+) -> Result<Solution> {
+    // Well inside the cone, and of about the right scale.
+    let p = m.rows();
+    let shift = 0.03 * (0..p).map(|k| m[(k, k)]).sum::<f64>() / p as f64;
+    (0..p).for_each(|k| m[(k, k)] += shift.max(f64::MIN_POSITIVE));
+    let plain = Engine::begin(cloud, settings, Matrix::identity(p))?;
+    let engine = Engine::begin(cloud, settings, m)?;
+    let mut engine = if engine.best.objective < plain.best.objective {
+        let near = engine.interior();
+        Engine::begin_at(cloud, settings, near, |_| NEAR_GAP)?
+    } else {
+        plain
+    };
+    let mut iterations = 0;
+    let status = engine.run(settings.tolerance, &mut iterations, observer)?;
+    Ok(engine.finish(status, iterations))
+}
+
+/// The multiple of `m` with the smallest objective, and its diameter.
+pub(crate) fn fitted(cloud: &Cloud, settings: Settings<'_>, m: Matrix) -> Result<(Matrix, f64)> {
+    let engine = Engine::begin(cloud, settings, m)?;
+    Ok((engine.state.m, engine.best.diameter))
 }
 
 /// Solves the problem, from a point of a neighbouring problem if there is one; returns such a point for the next.
 pub(super) fn solve_from(
     cloud: &Cloud,
-    settings: Settings,
+    settings: Settings<'_>,
     from: Option<&Waypoint>,
     observer: &mut dyn Observer,
 ) -> Result<(Solution, Option<Waypoint>)> {
     let mut iterations = 0;
     let mut engine = match from {
         Some(waypoint) => waypoint.resume(cloud, settings)?,
-        None => Engine::begin(cloud, settings, Matrix::identity(cloud.x.cols()))?,
+        None => begin(cloud, settings, &mut iterations, observer)?,
     };
     let status = engine.run(settings.tolerance, &mut iterations, observer)?;
     let waypoint = Waypoint::of(&mut engine);
     Ok((engine.finish(status, iterations), waypoint))
+}
+
+/// A first point. Where `c` is so large that a good part of all pairs stays inside the margin, it comes from a smaller
+/// problem with few of the pairs that push and all that may bound the diameter.
+fn begin<'a>(
+    cloud: &'a Cloud,
+    settings: Settings<'a>,
+    iterations: &mut usize,
+    observer: &mut dyn Observer,
+) -> Result<Engine<'a>> {
+    let first = settings.anchor.map_or_else(|| Matrix::identity(cloud.x.cols()), |(_, reference)| reference.clone());
+    let pairs = cloud.pair_totals().0;
+    let plain = settings.slack == Slack::Pair && settings.diameter == Diameter::Maximum && settings.anchor.is_none();
+    if cloud.len() < 3 * FEW || !plain || settings.c < CROWDED * pairs {
+        return Engine::begin(cloud, settings, first);
+    }
+    let part = cloud.coarse(FEW, BOUNDING);
+    let share = part.pair_totals().0 / pairs;
+    let anchor = settings.anchor.map(|(gamma, reference)| (gamma * share, reference));
+    let easier = Settings { c: settings.c * share, anchor, tolerance: ROUGH, ..settings };
+    let mut engine = Engine::begin(&part, easier, first)?;
+    engine.run(ROUGH, iterations, observer)?;
+    let expected = engine.certificate.value / share;
+    Engine::begin_at(cloud, settings, engine.interior(), |objective| {
+        (1.0 - expected / objective).clamp(2.0 * ROUGH, 0.6)
+    })
+}
+
+/// The anchor's part of the objective.
+pub(super) fn bent(anchor: Option<(f64, &Matrix)>, m: &Matrix) -> f64 {
+    let Some((gamma, reference)) = anchor else { return 0.0 };
+    let mut apart = m.clone();
+    linalg::add_scaled(&mut apart, -1.0, reference);
+    0.5 * gamma * linalg::inner(&apart, &apart)
 }

@@ -3,9 +3,11 @@
 //! The reduced problem holds a row for each different-label pair near its kink `rho = 2`, one row for the sum of all
 //! pairs well below it, none for those well above; a row for each of the longest pairs that bound the diameter, and one
 //! for the mean of all of them (it has full rank and keeps the dual strictly feasible). At all times it is a lower bound
-//! of the full problem, and its multipliers, padded with zeros, are feasible for the full dual: every iterate carries a
-//! certificate. After every step a pass over all pairs (matrix products, tile by tile) evaluates the true objective and
-//! finds the pairs that need a row; they enter without losing dual feasibility.
+//! of the full problem, and its multipliers, padded with zeros and scaled, are feasible for the full dual: every iterate
+//! carries a certificate. After every step a pass over all pairs (matrix products, tile by tile) evaluates the true
+//! objective and finds the pairs that need a row. The primal point is lifted back into the feasible region where the step
+//! has left it; new rows enter near the central path, and what dual feasibility they cost the next steps restore. Where `c`
+//! is large, a smaller problem with few pairs that push gives the first point.
 //!
 //! | file | what it does |
 //! |---|---|
@@ -16,6 +18,7 @@
 //! | `start` | a strictly feasible first point |
 //! | `admit` | new rows without losing feasibility |
 //! | `prune` | gives up rows that are no longer needed |
+//! | `tail` | the diameter as the mean of the longest distances |
 //! | `engine` | the loop, the certificate |
 //! | `path` | a sequence of trade-offs, each started from the one before |
 //! | `ceiling` | the trade-off from which on the zero metric is optimal |
@@ -30,9 +33,10 @@ mod prune;
 mod rows;
 mod scan;
 mod start;
+mod tail;
 
 pub(crate) use ceiling::{ceiling, value_at_zero};
-pub(crate) use engine::{Settings, Solution, solve};
+pub(crate) use engine::{Settings, Solution, fitted, solve, solve_near};
 pub(crate) use path::path;
 
 use crate::Matrix;
@@ -52,12 +56,17 @@ struct Shape {
 struct State {
     /// `M`, positive definite.
     m: Matrix,
-    /// Its dual, positive definite: `sum over pulling rows of lambda A - sum over pushing rows of lambda A - fixed`.
+    /// Its dual, positive definite: `sum over pulling rows of lambda A - sum over pushing rows of lambda A - fixed + drawn`,
+    /// and `gamma (M - M_0)` with an anchor.
     z: Matrix,
     scalar: f64,
     rows: Rows,
-    /// A part of the linear cost of `M` that has no row.
+    /// What pushes without a row, ...
     fixed: Matrix,
+    /// ... and what pulls without one.
+    drawn: Matrix,
+    /// `(gamma / 2) |M - M_0|^2` in the objective.
+    anchor: Option<(f64, Matrix)>,
     /// The points that have a slack of their own (one per instance), ...
     active: Vec<u32>,
     /// ... where each point's slack is, [`NOWHERE`] if it has none, ...
@@ -68,11 +77,21 @@ struct State {
     reduced: Vec<f64>,
 }
 
+/// A primal point well inside its cones, to start a similar problem from.
+#[derive(Debug, Clone)]
+struct Interior {
+    m: Matrix,
+    /// The slack of each point, with a slack per instance; else empty.
+    slack: Vec<f64>,
+    /// Pairs that bound the diameter there.
+    bounding: Vec<(u32, u32)>,
+}
+
 /// The place of a point without a slack.
 const NOWHERE: u32 = u32::MAX;
 
 impl State {
-    /// `sum lambda A` over the rows that pull and over those that push (with the fixed part).
+    /// `sum lambda A` over the rows that pull and over those that push, with the parts that have no row.
     fn sums(&self, cloud: &Cloud) -> (Matrix, Matrix) {
         let rows = &self.rows;
         let pick = |push: bool| {
@@ -82,6 +101,7 @@ impl State {
         };
         let mut pull = weighted_outer(&cloud.x, pick(false));
         let mut push = weighted_outer(&cloud.x, pick(true));
+        linalg::add_scaled(&mut pull, 1.0, &self.drawn);
         linalg::add_scaled(&mut push, 1.0, &self.fixed);
         for k in 0..rows.len() {
             if rows.pair(k).is_none() {
@@ -98,6 +118,12 @@ impl State {
             Some(&at) if at != NOWHERE => self.slack[at as usize],
             _ => 0.0,
         }
+    }
+
+    /// Bytes of the largest matrices of a step, about: the Newton matrix twice, and the rows.
+    fn bytes(&self) -> usize {
+        let n = self.active.len() + assemble::packed_len(self.m.rows()) + 1;
+        16 * n * n + 200 * self.rows.len()
     }
 
     /// The mean complementary product.

@@ -35,7 +35,7 @@ pub(super) fn factor_of(a: &Matrix, what: &'static str) -> Result<Matrix> {
     Ok(Cholesky::of(a).ok_or_else(|| not_definite(what))?.lower())
 }
 
-fn not_definite(what: &'static str) -> Error {
+pub(super) fn not_definite(what: &'static str) -> Error {
     Error::Numerical { place: "the interior-point solver", message: format!("{what} lost positive definiteness") }
 }
 
@@ -58,6 +58,8 @@ struct System<'a> {
     factor: Cholesky,
     v: Vec<f64>,
     h: Vec<f64>,
+    /// The anchor's weight and `G^T G`.
+    quadratic: Option<(f64, Matrix)>,
     /// Dual residuals: of the matrix equation (scaled), of the scalar's, of the instances'.
     residual: (Matrix, f64, Vec<f64>),
 }
@@ -75,6 +77,8 @@ impl<'a> System<'a> {
         let slacks = state.active.len();
         let q = packed_len(state.m.rows());
         let n = slacks + q + 1;
+        let quadratic =
+            state.anchor.as_ref().map(|(gamma, _)| (*gamma, linalg::transposed_product(&scaling.g, &scaling.g)));
         let matrix = || {
             let mut matrix = scaled.gram(&h, &state.place, slacks);
             for k in 0..slacks {
@@ -86,12 +90,21 @@ impl<'a> System<'a> {
             if !shape.scalar {
                 matrix[n * n - 1] += 1.0;
             }
+            if let Some((gamma, w)) = &quadratic {
+                add_quadratic(&mut matrix, *gamma, w, slacks, n);
+            }
             matrix
         };
         let factor = factor_regularised(matrix, n)?;
         let current = scaled.combination(&rows.lambda);
         let mut residual = unpack(&current[..q], state.m.rows());
-        linalg::add_scaled(&mut residual, 1.0, &linalg::congruence(&state.fixed, &scaling.g));
+        let mut fixed = state.fixed.clone();
+        linalg::add_scaled(&mut fixed, -1.0, &state.drawn);
+        if let Some((gamma, reference)) = &state.anchor {
+            linalg::add_scaled(&mut fixed, -gamma, &state.m);
+            linalg::add_scaled(&mut fixed, *gamma, reference);
+        }
+        linalg::add_scaled(&mut residual, 1.0, &linalg::congruence(&fixed, &scaling.g));
         residual.as_mut_slice().iter_mut().for_each(|v| *v = -*v);
         for (k, &v) in scaling.v.iter().enumerate() {
             residual[(k, k)] -= v;
@@ -105,7 +118,7 @@ impl<'a> System<'a> {
                 instances[state.place[j] as usize] -= rows.lambda[k];
             }
         }
-        Ok(Self { scaled, state, factor, v: scaling.v.clone(), h, residual: (residual, scalar, instances) })
+        Ok(Self { scaled, state, factor, v: scaling.v.clone(), h, quadratic, residual: (residual, scalar, instances) })
     }
 
     /// The direction to complementarity `mu`, second-order terms taken from `before`.
@@ -212,6 +225,12 @@ impl<'a> System<'a> {
         for k in slacks..slacks + q {
             residual[k] -= solution[k];
         }
+        if let Some((gamma, w)) = &self.quadratic {
+            let moved = linalg::congruence(&unpack(&solution[slacks..slacks + q], p), w);
+            let mut bent = vec![0.0; q];
+            pack(&moved, &mut bent);
+            residual[slacks..slacks + q].iter_mut().zip(&bent).for_each(|(r, b)| *r -= gamma * b);
+        }
         for k in 0..slacks {
             residual[k] -= state.reduced[k] / state.slack[k] * solution[k];
         }
@@ -254,6 +273,20 @@ impl<'a> System<'a> {
             }
         }
         Ok((primal, dual))
+    }
+}
+
+/// Adds `gamma W D W`, as a linear map of the packed `D`, to the lower triangle of a column-major matrix.
+fn add_quadratic(matrix: &mut [f64], gamma: f64, w: &Matrix, from: usize, n: usize) {
+    let p = w.rows();
+    let places: Vec<(usize, usize)> = (0..p).flat_map(|a| (0..=a).map(move |b| (a, b))).collect();
+    for (column, &(c, d)) in places.iter().enumerate() {
+        for (row, &(a, b)) in places.iter().enumerate().skip(column) {
+            let both = w[(a, c)] * w[(b, d)] + w[(a, d)] * w[(b, c)];
+            let norm = if a == b { std::f64::consts::FRAC_1_SQRT_2 } else { 1.0 }
+                * if c == d { std::f64::consts::FRAC_1_SQRT_2 } else { 1.0 };
+            matrix[(from + column) * n + from + row] += gamma * norm * both;
+        }
     }
 }
 

@@ -41,6 +41,7 @@ impl Engine<'_> {
             let factor = factor_of(&self.state.m, "the metric")?;
             self.sides = Embedding::new(self.cloud, &factor);
             self.sides_factor = factor;
+            self.edge = self.state.scalar;
             self.forget_certificate();
         }
         Ok(())
@@ -75,14 +76,21 @@ impl State {
         let mut gone = vec![false; rows.len()];
         above.iter().chain(below).copied().chain(band).for_each(|k| gone[k] = true);
         let mu = self.mu();
-        let mut kept = Rows { sums: vec![self.rows.sums[0].clone()], ..Rows::default() };
+        let mut kept = Rows { sums: self.rows.sums.clone(), members: self.rows.members.clone(), ..Rows::default() };
         for k in (0..self.rows.len()).filter(|&k| !gone[k]) {
             kept.copy(&self.rows, k);
         }
         if weight > 0.0 {
             let z = linalg::inner(&sum, &self.m) - 2.0 * weight;
-            kept.sums.push(sum);
-            let row = Row { i: AGGREGATE, j: 1, push: true, cap: 1.0, b: 0.0, g: 2.0 * weight };
+            let at = match band {
+                Some(k) => {
+                    let at = self.rows.j[k];
+                    kept.sums[at as usize] = sum;
+                    at
+                }
+                None => kept.place_sum(sum, Vec::new()),
+            };
+            let row = Row { i: AGGREGATE, j: at, push: true, cap: 1.0, b: 0.0, g: 2.0 * weight };
             kept.add(row, z, Some(share), mu);
             let last = kept.len() - 1;
             kept.settle_tightly(last, z);

@@ -52,6 +52,8 @@ pub(super) struct Rows {
     pub(super) lambda: Vec<f64>,
     /// What rows of index [`AGGREGATE`] stand for: `j` is the place here.
     pub(super) sums: Vec<Matrix>,
+    /// The pairs whose mean each sum is; none for the mean of all pairs and for the band.
+    pub(super) members: Vec<Vec<(u32, u32)>>,
     /// Which pairs have a row.
     pub(super) held: PairSet,
 }
@@ -104,6 +106,13 @@ impl Rows {
         if row.i != AGGREGATE {
             self.held.insert(packed(row.i as usize, row.j as usize, row.push));
         }
+    }
+
+    /// A place for what a row stands for.
+    pub(super) fn place_sum(&mut self, sum: Matrix, members: Vec<(u32, u32)>) -> u32 {
+        self.sums.push(sum);
+        self.members.push(members);
+        self.sums.len() as u32 - 1
     }
 
     /// Copies row `k` of another set.

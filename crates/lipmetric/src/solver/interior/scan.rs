@@ -6,6 +6,8 @@ use crate::problem::Variant;
 /// Bins per doubling of the distance to the kink.
 const BINS_PER_OCTAVE: f64 = 4.0;
 const BINS: usize = 160;
+/// Long pairs that are listed, about.
+const LONGER: usize = 400_000;
 
 /// What one pass over all pairs finds.
 #[derive(Debug, Clone)]
@@ -20,6 +22,8 @@ pub(super) struct Survey {
     pub(super) far: Vec<(f64, u32, u32)>,
     /// Slack per instance: different-label pairs with a small `rho + xi_i + xi_j - 2`, ascending.
     pub(super) tight: Vec<(f64, u32, u32)>,
+    /// The mean of the longest distances: what lies beyond its edge (filled in elsewhere).
+    pub(super) excess: f64,
 }
 
 /// What to look for.
@@ -34,12 +38,19 @@ pub(super) struct Query {
     pub(super) most: usize,
 }
 
-fn pulls(variant: Variant, same: bool) -> bool {
+pub(super) fn pulls(variant: Variant, same: bool) -> bool {
     variant == Variant::Diameter || same
 }
 
 /// Visits the rows of a tile in runs of equal kind: `f(i, j0, same, positions)`.
-fn runs(cloud: &Cloud, tile: &Tile<'_>, a: usize, from: usize, len: usize, mut f: impl FnMut(usize, usize, bool)) {
+pub(super) fn runs(
+    cloud: &Cloud,
+    tile: &Tile<'_>,
+    a: usize,
+    from: usize,
+    len: usize,
+    mut f: impl FnMut(usize, usize, bool),
+) {
     match tile.kind {
         Kind::Same => f(0, len, true),
         Kind::Different => f(0, len, false),
@@ -72,8 +83,10 @@ pub(super) fn survey(
         &embeddings,
         |_| true,
         |tile| {
-            let mut out = Survey { hinge: 0.0, longest: 0.0, near: Vec::new(), far: Vec::new(), tight: Vec::new() };
+            let mut out =
+                Survey { hinge: 0.0, longest: 0.0, near: Vec::new(), far: Vec::new(), tight: Vec::new(), excess: 0.0 };
             let mut columns = vec![(f64::INFINITY, 0u32); if slack.is_some() { tile.cols } else { 0 }];
+            let mut far = vec![(query.beyond, 0u32); tile.cols];
             for a in 0..tile.rows {
                 let i = tile.i0 + a;
                 let (from, rho) = tile.row(0, a);
@@ -81,9 +94,14 @@ pub(super) fn survey(
                 runs(cloud, tile, a, from, rho.len(), |start, end, same| {
                     let values = &rho[start..end];
                     let j0 = tile.j0 + from + start;
-                    if let (false, Some((slack, margin))) = (same, slack) {
+                    if !same && cloud.weight[i] == 0.0 {
+                        // Only bounds the diameter.
+                    } else if let (false, Some((slack, margin))) = (same, slack) {
                         let mut least = (f64::INFINITY, 0);
                         for (k, &r) in values.iter().enumerate() {
+                            if cloud.weight[j0 + k] == 0.0 {
+                                continue;
+                            }
                             let z = r + slack[i] + slack[j0 + k] - 2.0;
                             if z < least.0 {
                                 least = (z, j0 + k);
@@ -101,7 +119,7 @@ pub(super) fn survey(
                         let (low, high) = query.window;
                         for (k, &r) in values.iter().enumerate() {
                             let crossed = old.is_some_and(|o| (o[start + k] < 2.0) != (r < 2.0));
-                            if crossed || (r > low && r < high) {
+                            if (crossed || (r > low && r < high)) && cloud.pair_weight(i, j0 + k) > 0.0 {
                                 out.near.push((i as u32, (j0 + k) as u32));
                             }
                         }
@@ -110,8 +128,17 @@ pub(super) fn survey(
                         let most = values.iter().fold(0.0, |m: f64, &r| if r > m { r } else { m });
                         out.longest = out.longest.max(most);
                         if most > query.beyond {
-                            let beyond = values.iter().enumerate().filter(|(_, r)| **r > query.beyond);
-                            out.far.extend(beyond.map(|(k, &r)| (r, i as u32, (j0 + k) as u32)));
+                            let mut longest = (query.beyond, 0);
+                            for (k, &r) in values.iter().enumerate() {
+                                if r > longest.0 {
+                                    longest = (r, j0 + k);
+                                }
+                                let column = &mut far[from + start + k];
+                                if r > column.0 {
+                                    *column = (r, i as u32);
+                                }
+                            }
+                            out.far.push((longest.0, i as u32, longest.1 as u32));
                         }
                     }
                 });
@@ -120,11 +147,14 @@ pub(super) fn survey(
                 let found = columns.iter().enumerate().filter(|(_, c)| c.0 < margin);
                 out.tight.extend(found.map(|(b, &(z, i))| (z, i, (tile.j0 + b) as u32)));
             }
+            let found = far.iter().enumerate().filter(|(_, c)| c.0 > query.beyond);
+            out.far.extend(found.map(|(b, &(r, i))| (r, i, (tile.j0 + b) as u32)));
             keep_longest(&mut out.far, query.most);
             out
         },
     );
-    let mut total = Survey { hinge: 0.0, longest: 0.0, near: Vec::new(), far: Vec::new(), tight: Vec::new() };
+    let mut total =
+        Survey { hinge: 0.0, longest: 0.0, near: Vec::new(), far: Vec::new(), tight: Vec::new(), excess: 0.0 };
     for part in parts {
         total.hinge += part.hinge;
         total.longest = total.longest.max(part.longest);
@@ -138,9 +168,39 @@ pub(super) fn survey(
     total
 }
 
+/// The pairs that bound the diameter and exceed a length; where there are very many, the first of each tile.
+pub(super) fn longer(cloud: &Cloud, now: &Embedding, variant: Variant, length: f64) -> Vec<(u32, u32)> {
+    let parts = map_tiles(
+        cloud,
+        &[now],
+        |k| variant == Variant::Diameter || k != Kind::Different,
+        |tile| {
+            let mut out = Vec::new();
+            for a in 0..tile.rows {
+                let (from, rho) = tile.row(0, a);
+                runs(cloud, tile, a, from, rho.len(), |start, end, same| {
+                    if pulls(variant, same) {
+                        let long = (start..end).filter(|&k| rho[k] > length);
+                        out.extend(long.map(|k| ((tile.i0 + a) as u32, (tile.j0 + from + k) as u32)));
+                    }
+                });
+            }
+            out
+        },
+    );
+    let most = (LONGER / parts.len().max(1)).max(1);
+    parts
+        .into_iter()
+        .flat_map(|mut p| {
+            p.truncate(most);
+            p
+        })
+        .collect()
+}
+
 /// Keeps the longest, in descending order; of equal lengths, which are mostly equal differences (discrete features),
 /// only one.
-fn keep_longest(far: &mut Vec<(f64, u32, u32)>, most: usize) {
+pub(super) fn keep_longest(far: &mut Vec<(f64, u32, u32)>, most: usize) {
     far.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then((a.1, a.2).cmp(&(b.1, b.2))));
     far.dedup_by(|a, b| same_length(a.0, b.0));
     far.truncate(most);
@@ -181,9 +241,10 @@ pub(super) fn window(cloud: &Cloud, now: &Embedding, target: usize) -> (f64, f64
                 let (from, rho) = tile.row(0, a);
                 runs(cloud, tile, a, from, rho.len(), |start, end, same| {
                     if !same {
-                        for &r in &rho[start..end] {
+                        for (k, &r) in rho[start..end].iter().enumerate() {
                             let side = if r < 2.0 { 0 } else { BINS };
-                            counts[side + bin((r - 2.0).abs())] += 1;
+                            let counted = cloud.pair_weight(tile.i0 + a, tile.j0 + from + start + k) > 0.0;
+                            counts[side + bin((r - 2.0).abs())] += u32::from(counted);
                         }
                     }
                 });
@@ -200,7 +261,9 @@ pub(super) fn window(cloud: &Cloud, now: &Embedding, target: usize) -> (f64, f64
         for (k, &c) in side.iter().enumerate() {
             seen += c;
             if seen > target {
-                return ((k as f64 + 1.0) / BINS_PER_OCTAVE - 30.0).exp2();
+                // The bin that goes over the target belongs to the window unless it holds far too many.
+                let inside = if seen > 4 * target { k as f64 } else { k as f64 + 1.0 };
+                return (inside / BINS_PER_OCTAVE - 30.0).exp2();
             }
         }
         f64::INFINITY

@@ -1,0 +1,27 @@
+"""table.py FOLDER [SECONDS]: certified gap and CPU seconds at c = 1 by each method, one thread."""
+import sys
+
+from common import run, sets
+
+
+def cell(result):
+    if "error" in result:
+        return result["error"][:60]
+    return f"{result['objective']:.4f} {result['gap']:.1e} {result['cpu_s']:.2f} s"
+
+
+def main(folder, seconds):
+    print("set variant | paper, mu = 1 | admm to 1e-2 | admm to 1e-3 | augmented to 1e-2 | augmented to 1e-3 | exact to 1e-6")
+    for path in sets(folder):
+        for variant in "DI":
+            cells = [f"{path.stem} {variant}"]
+            cells.append(cell(run("admm_fit", path, variant, 1, "paper", 1e-3, seconds, 1)[0]))
+            for method in ("admm", "augmented"):
+                for tolerance in (1e-2, 1e-3):
+                    cells.append(cell(run("admm_fit", path, variant, 1, method, tolerance, seconds)[0]))
+            cells.append(cell(run("lip_fit", path, variant, 1, "pair", 1e-6)[0]))
+            print(" | ".join(cells), flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], float(sys.argv[2]) if len(sys.argv) > 2 else 10)

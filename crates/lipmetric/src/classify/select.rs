@@ -1,0 +1,123 @@
+//! The number of neighbours that vote, chosen by cross-validation.
+
+use super::index::NeighbourIndex;
+use super::knn::Weights;
+use crate::evaluate::folds;
+use crate::{Error, Labels, Matrix, Result};
+
+/// How a number of neighbours is judged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Validation {
+    /// Every row is predicted from all others.
+    LeaveOneOut,
+    /// The rows are dealt to this many stratified folds, each of which is predicted from the others.
+    Folds {
+        /// How many.
+        folds: usize,
+        /// Decides which row is in which.
+        seed: u64,
+    },
+}
+
+/// A number of neighbours and the part of the rows that it predicts rightly.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct KScore {
+    /// Number of neighbours.
+    pub k: usize,
+    /// The part of the rows that is predicted rightly.
+    pub accuracy: f64,
+}
+
+/// Judges numbers of neighbours on mapped, labelled rows. Votes count as in [`KnnClassifier`](super::KnnClassifier). If the
+/// map was learned from the same rows, the figures are optimistic; they still compare one `k` with another.
+///
+/// ```
+/// use lipmetric::classify::{Validation, Weights, best_k, judge_k};
+/// use lipmetric::{Labels, Matrix};
+/// let x = Matrix::from_rows(&[[0.0], [0.1], [0.2], [5.0], [5.1], [5.2]]);
+/// let y = Labels::from_names(["a", "a", "a", "b", "b", "b"]);
+/// let scores = judge_k(&x, &y, &[1, 5], Weights::Uniform, Validation::LeaveOneOut)?;
+/// assert_eq!((scores[0].accuracy, scores[1].accuracy), (1.0, 0.0));
+/// assert_eq!(best_k(&scores), Some(1));
+/// # Ok::<(), lipmetric::Error>(())
+/// ```
+///
+/// # Errors
+/// If a `k` is 0 or larger than the number of rows to predict from, or there is not one label per row.
+pub fn judge_k(
+    rows: &Matrix,
+    labels: &Labels,
+    candidates: &[usize],
+    weights: Weights,
+    how: Validation,
+) -> Result<Vec<KScore>> {
+    if labels.len() != rows.rows() {
+        return Err(Error::shape("labels of the rows", rows.rows(), labels.len()));
+    }
+    let most = candidates.iter().copied().max().unwrap_or(0);
+    if candidates.contains(&0) || most == 0 {
+        return Err(Error::parameter("k", "must be at least 1, found 0 or none to choose from"));
+    }
+    let mut right = vec![0usize; candidates.len()];
+    let mut count = |truth: u32, indices: &mut dyn Iterator<Item = u32>, squared: &[f64]| {
+        let classes: Vec<u32> = indices.collect();
+        for (hits, &k) in right.iter_mut().zip(candidates) {
+            *hits += usize::from(vote(&classes[..k], &squared[..k], weights) == truth);
+        }
+    };
+    let codes = labels.codes();
+    match how {
+        Validation::LeaveOneOut => {
+            let found = NeighbourIndex::new(rows.clone())?.query_excluding_self(most)?;
+            for (i, &truth) in codes.iter().enumerate() {
+                count(truth, &mut found.indices(i).iter().map(|&j| codes[j]), found.squared_distances(i));
+            }
+        }
+        Validation::Folds { folds: number, seed } => {
+            for split in folds(labels, number, seed)? {
+                let index = NeighbourIndex::new(rows.select_rows(&split.train))?;
+                let found = index.query(&rows.select_rows(&split.test), most)?;
+                for (i, &row) in split.test.iter().enumerate() {
+                    let classes = &mut found.indices(i).iter().map(|&j| codes[split.train[j]]);
+                    count(codes[row], classes, found.squared_distances(i));
+                }
+            }
+        }
+    }
+    let rate = |hits: usize| hits as f64 / codes.len().max(1) as f64;
+    Ok(candidates.iter().zip(right).map(|(&k, hits)| KScore { k, accuracy: rate(hits) }).collect())
+}
+
+/// The best of the judged numbers; of equally good ones the smallest.
+#[must_use]
+pub fn best_k(scores: &[KScore]) -> Option<usize> {
+    let best = scores.iter().max_by(|a, b| a.accuracy.total_cmp(&b.accuracy).then(b.k.cmp(&a.k)))?;
+    Some(best.k)
+}
+
+/// Odd numbers up to 31 that are smaller than the number of rows: what is tried where nothing else is asked for.
+#[must_use]
+pub fn usual_ks(rows: usize) -> Vec<usize> {
+    [1, 3, 5, 7, 9, 11, 15, 21, 31].into_iter().filter(|&k| k < rows.max(2)).collect()
+}
+
+/// The class of the neighbours, nearest first: most votes; then the nearest member; then the lower code.
+fn vote(classes: &[u32], squared: &[f64], weights: Weights) -> u32 {
+    let first = squared.first().copied().unwrap_or(0.0);
+    let weight = |d2: f64| match weights {
+        Weights::Uniform => 1.0,
+        Weights::Distance if first == 0.0 => f64::from(u8::from(d2 == 0.0)),
+        Weights::Distance if first == f64::INFINITY => 1.0,
+        Weights::Distance => 1.0 / d2.sqrt(),
+    };
+    // (class, votes, squared distance of its nearest member)
+    let mut tally: Vec<(u32, f64, f64)> = Vec::new();
+    for (&class, &d2) in classes.iter().zip(squared) {
+        match tally.iter_mut().find(|t| t.0 == class) {
+            Some(t) => t.1 += weight(d2),
+            None => tally.push((class, weight(d2), d2)),
+        }
+    }
+    tally.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.2.total_cmp(&b.2)).then(a.0.cmp(&b.0)));
+    tally.first().map_or(0, |t| t.0)
+}

@@ -1,0 +1,240 @@
+//! Which comparisons are listed: every one that is violated, and some more, so that the lists last for a while.
+
+use super::Problem;
+use super::measure::squared;
+use crate::pairs::{Embedding, Kind, map_tiles};
+use crate::{Matrix, linalg};
+
+/// For each anchor the rows that it is compared with, ascending, and the multipliers of the round before.
+pub(crate) struct Lists {
+    start: Vec<usize>,
+    others: Vec<u32>,
+    /// A multiplier for each target of each listed row.
+    nu: Vec<f64>,
+    /// Where the multipliers of an anchor begin.
+    nu_start: Vec<usize>,
+    /// How the lists were made; none where they are given and complete.
+    made: Option<Made>,
+    margin: f64,
+    uses: usize,
+    complete: bool,
+}
+
+struct Made {
+    z: Matrix,
+    /// Its squared length.
+    size: f64,
+    /// No row farther than this from the anchor under `z` need be listed.
+    radius: Vec<f64>,
+}
+
+impl Lists {
+    /// Lists of all rows of another class, made as they are needed.
+    pub(crate) fn by_label() -> Self {
+        Self {
+            start: Vec::new(),
+            others: Vec::new(),
+            nu: Vec::new(),
+            nu_start: Vec::new(),
+            made: None,
+            margin: 0.1,
+            uses: 0,
+            complete: false,
+        }
+    }
+
+    /// Exactly these rows for each anchor.
+    pub(crate) fn given(problem: &Problem<'_>, others: Vec<Vec<u32>>) -> Self {
+        let mut lists = Self { complete: true, ..Self::by_label() };
+        lists.replace(problem, others);
+        lists
+    }
+
+    /// Number of listed rows.
+    pub(crate) fn len(&self) -> usize {
+        self.others.len()
+    }
+
+    /// The rows that anchor `k` is compared with, and the kept multipliers.
+    pub(super) fn of(&self, k: usize) -> (&[u32], &[f64]) {
+        if self.start.is_empty() {
+            return (&[], &[]);
+        }
+        (&self.others[self.start[k]..self.start[k + 1]], &self.nu[self.nu_start[k]..self.nu_start[k + 1]])
+    }
+
+    /// Keeps the multipliers for the next round.
+    pub(super) fn keep(&mut self, multipliers: Vec<f64>) {
+        if multipliers.len() == self.nu.len() {
+            self.nu = multipliers;
+        }
+    }
+
+    /// So many listed rows cost about as much to measure as all pairs cost to scan.
+    fn dear(&self, problem: &Problem<'_>) -> usize {
+        problem.cloud.len() * problem.cloud.len() / 64 + 1
+    }
+
+    /// Makes narrower lists at the next use, if these are worth replacing.
+    pub(super) fn review(&mut self, problem: &Problem<'_>) {
+        if !self.complete && self.others.len() > self.dear(problem) {
+            self.margin = (self.margin * 0.5).max(0.02);
+            self.made = None;
+        }
+    }
+
+    fn replace(&mut self, problem: &Problem<'_>, fresh: Vec<Vec<u32>>) {
+        let (mut start, mut nu_start, mut others, mut nu) = (vec![0], vec![0], Vec::new(), Vec::new());
+        for (k, (anchor, mut list)) in problem.anchors.iter().zip(fresh).enumerate() {
+            let count = anchor.targets.len();
+            let (old, kept) = self.of(k);
+            // What still has a multiplier stays, however far.
+            let carried: Vec<(u32, &[f64])> = old
+                .iter()
+                .zip(kept.chunks_exact(count.max(1)))
+                .filter(|(_, nu)| nu.iter().any(|&v| v > 0.0))
+                .map(|(&l, nu)| (l, nu))
+                .collect();
+            list.extend(carried.iter().map(|(l, _)| *l));
+            list.sort_unstable();
+            list.dedup();
+            let mut next = carried.into_iter().peekable();
+            for &l in &list {
+                match next.peek() {
+                    Some((c, values)) if *c == l => {
+                        nu.extend_from_slice(values);
+                        next.next();
+                    }
+                    _ => nu.extend(std::iter::repeat_n(0.0, count)),
+                }
+            }
+            others.extend_from_slice(&list);
+            start.push(others.len());
+            nu_start.push(nu.len());
+        }
+        (self.start, self.nu_start, self.others, self.nu) = (start, nu_start, others, nu);
+    }
+
+    /// Makes sure that every violated comparison under `z = x L^T` is listed.
+    ///
+    /// A row that is not listed was at least `radius` away when the lists were made. Since then the points have been scaled
+    /// by some `s` and have moved by `e_i` besides, so that it is at least `s radius - e_i - max e` away now: as long as that
+    /// is enough for every anchor, nothing is missing.
+    pub(super) fn ensure(&mut self, problem: &Problem<'_>, z: &Matrix, factor: &Matrix) {
+        if self.complete {
+            return;
+        }
+        self.uses += 1;
+        if self.made.as_ref().is_some_and(|made| lasts(problem, made, z)) {
+            return;
+        }
+        // Soon worn out: wider lists, unless going through them costs more than making them; long in use: narrower ones.
+        if self.made.is_some() {
+            let factor = if self.others.len() > self.dear(problem) || self.uses > 12 {
+                0.7
+            } else if self.uses <= 3 {
+                1.5
+            } else {
+                1.0
+            };
+            self.margin = (self.margin * factor).clamp(0.02, 1.0);
+        }
+        self.uses = 0;
+        let radius: Vec<f64> = problem
+            .anchors
+            .iter()
+            .map(|a| (1.0 + farthest(z, a.point, &a.targets)).sqrt() * (1.0 + self.margin))
+            .collect();
+        self.replace(problem, within(problem, factor, &radius));
+        self.made = Some(Made { z: z.clone(), size: linalg::inner(z, z), radius });
+    }
+}
+
+#[inline(always)]
+fn farthest(z: &Matrix, point: usize, targets: &[u32]) -> f64 {
+    targets.iter().map(|&j| squared(z.row(point), z.row(j as usize))).fold(0.0, f64::max)
+}
+
+fn lasts(problem: &Problem<'_>, made: &Made, z: &Matrix) -> bool {
+    pulp::Arch::new().dispatch(Lasting { problem, made, z })
+}
+
+/// Whether lists are still complete, compiled for the widest vectors that the processor has.
+struct Lasting<'a, 'b> {
+    problem: &'a Problem<'b>,
+    made: &'a Made,
+    z: &'a Matrix,
+}
+
+impl pulp::WithSimd for Lasting<'_, '_> {
+    type Output = bool;
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) -> bool {
+        let Self { problem, made, z } = self;
+        let both = linalg::inner(z, &made.z);
+        let s = if made.size > 0.0 { (both / made.size).max(0.0) } else { 0.0 };
+        let r = z.cols();
+        let moved: Vec<f64> = (0..z.rows())
+            .map(|i| {
+                let (now, then) = (&z.row(i)[..r], &made.z.row(i)[..r]);
+                let mut d = 0.0;
+                for k in 0..r {
+                    let e = now[k] - s * then[k];
+                    d += e * e;
+                }
+                d.sqrt()
+            })
+            .collect();
+        let most = moved.iter().fold(0.0f64, |m, &v| m.max(v));
+        problem.anchors.iter().zip(&made.radius).all(|(a, radius)| {
+            s * radius - moved[a.point] - most >= (1.0 + farthest(z, a.point, &a.targets)).sqrt() * (1.0 + 1e-9)
+        })
+    }
+}
+
+/// The rows of another class within each anchor's radius.
+fn within(problem: &Problem<'_>, factor: &Matrix, radius: &[f64]) -> Vec<Vec<u32>> {
+    let cloud = problem.cloud;
+    // Squared, per point; a point that is no anchor finds none.
+    let mut reach = vec![-1.0; cloud.len()];
+    let mut anchor_of = vec![usize::MAX; cloud.len()];
+    for (k, (a, r)) in problem.anchors.iter().zip(radius).enumerate() {
+        reach[a.point] = r * r;
+        anchor_of[a.point] = k;
+    }
+    let embedding = Embedding::new(cloud, &factor.transpose());
+    let found = map_tiles(
+        cloud,
+        &[&embedding],
+        |kind| kind != Kind::Same,
+        |tile| {
+            let mut hits: Vec<(u32, u32)> = Vec::new();
+            for a in 0..tile.rows {
+                let i = tile.i0 + a;
+                let (from, rho) = tile.row(0, a);
+                let own = reach[i];
+                let right = &reach[tile.j0 + from..tile.j0 + from + rho.len()];
+                for (k, (&r, &other)) in rho.iter().zip(right).enumerate() {
+                    if r < own || r < other {
+                        let j = tile.j0 + from + k;
+                        if tile.kind == Kind::Mixed && cloud.class[i] == cloud.class[j] {
+                            continue;
+                        }
+                        if r < own {
+                            hits.push((i as u32, j as u32));
+                        }
+                        if r < other {
+                            hits.push((j as u32, i as u32));
+                        }
+                    }
+                }
+            }
+            hits
+        },
+    );
+    let mut lists = vec![Vec::new(); problem.anchors.len()];
+    for (i, j) in found.into_iter().flatten() {
+        lists[anchor_of[i as usize]].push(j);
+    }
+    lists
+}

@@ -1,0 +1,164 @@
+//! The rows of a reduced problem and sums over them.
+
+use crate::pairs::Cloud;
+use crate::{Matrix, linalg};
+
+/// A different-label pair with a row of its own.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Push {
+    pub(crate) i: u32,
+    pub(crate) j: u32,
+    /// The largest multiplier: the pair's weight.
+    pub(crate) cap: f64,
+}
+
+/// A problem with few rows:
+/// `c max(pull lengths, mean length) + sum over push rows of cap max(0, 2 - length) - <linear, M>`, `M` positive.
+#[derive(Debug, Clone)]
+pub(crate) struct Model {
+    pub(crate) c: f64,
+    /// Sorted by pair.
+    pub(crate) push: Vec<Push>,
+    /// Rows that stand for the mean of many pairs that push, with their largest multiplier.
+    pub(crate) sums: Vec<(Matrix, f64)>,
+    /// Pairs that bound the diameter, sorted.
+    pub(crate) pull: Vec<(u32, u32)>,
+    /// The mean of all pairs that bound the diameter: the last row that pulls.
+    pub(crate) mean: Matrix,
+    /// A part of the pushing that does not depend on `M`.
+    pub(crate) linear: Option<Matrix>,
+}
+
+/// Lengths of all rows under a metric: pairs first, then sums, then the mean.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Lengths {
+    pub(crate) push: Vec<f64>,
+    pub(crate) pull: Vec<f64>,
+}
+
+impl Model {
+    /// The largest multiplier of a row that pushes.
+    pub(crate) fn cap(&self, k: usize) -> f64 {
+        if k < self.push.len() { self.push[k].cap } else { self.sums[k - self.push.len()].1 }
+    }
+
+    /// Rows that push.
+    pub(crate) fn pushes(&self) -> usize {
+        self.push.len() + self.sums.len()
+    }
+
+    /// Rows that pull.
+    pub(crate) fn pulls(&self) -> usize {
+        self.pull.len() + 1
+    }
+
+    /// Lengths under a symmetric matrix.
+    pub(crate) fn lengths(&self, x: &Matrix, m: &Matrix) -> Lengths {
+        let y = linalg::product(x, m);
+        let length = |i: u32, j: u32| {
+            let (i, j) = (i as usize, j as usize);
+            let (a, b) = (x.row(i).iter().zip(x.row(j)), y.row(i).iter().zip(y.row(j)));
+            a.zip(b).map(|((p, q), (r, s))| (p - q) * (r - s)).sum::<f64>()
+        };
+        let push = self.push.iter().map(|r| length(r.i, r.j)).chain(self.sums.iter().map(|s| linalg::inner(&s.0, m)));
+        let pull = self.pull.iter().map(|r| length(r.0, r.1)).chain(std::iter::once(linalg::inner(&self.mean, m)));
+        Lengths { push: push.collect(), pull: pull.collect() }
+    }
+
+    /// `sum lambda A` over the rows that push, with the linear part.
+    pub(crate) fn push_sum(&self, x: &Matrix, lambda: &[f64]) -> Matrix {
+        let pairs = self.push.iter().zip(lambda).map(|(r, &l)| (r.i, r.j, l));
+        let mut sum = laplacian(x, pairs);
+        for ((a, _), &l) in self.sums.iter().zip(&lambda[self.push.len()..]) {
+            linalg::add_scaled(&mut sum, l, a);
+        }
+        if let Some(linear) = &self.linear {
+            linalg::add_scaled(&mut sum, 1.0, linear);
+        }
+        sum
+    }
+
+    /// `sum eta A` over the rows that pull.
+    pub(crate) fn pull_sum(&self, x: &Matrix, eta: &[f64]) -> Matrix {
+        let mut sum = laplacian(x, self.pull.iter().zip(eta).map(|(r, &e)| (r.0, r.1, e)));
+        linalg::add_scaled(&mut sum, eta[self.pull.len()], &self.mean);
+        sum
+    }
+
+    /// The same problem for metrics `U M U^T` only; rows of points are then `x U`.
+    pub(crate) fn within(&self, basis: &Matrix) -> Self {
+        Self {
+            c: self.c,
+            push: self.push.clone(),
+            sums: self.sums.iter().map(|(a, cap)| (linalg::congruence(a, basis), *cap)).collect(),
+            pull: self.pull.clone(),
+            mean: linalg::congruence(&self.mean, basis),
+            linear: self.linear.as_ref().map(|a| linalg::congruence(a, basis)),
+        }
+    }
+}
+
+/// `sum of t (x_i - x_j)(x_i - x_j)^T = X^T (L X)` with the Laplacian `L` of the listed pairs.
+fn laplacian(x: &Matrix, pairs: impl Iterator<Item = (u32, u32, f64)>) -> Matrix {
+    let p = x.cols();
+    let mut product = Matrix::zeros(x.rows(), p);
+    let mut difference = vec![0.0; p];
+    for (i, j, t) in pairs.filter(|pair| pair.2 != 0.0) {
+        let (i, j) = (i as usize, j as usize);
+        for ((d, a), b) in difference.iter_mut().zip(x.row(i)).zip(x.row(j)) {
+            *d = t * (a - b);
+        }
+        product.row_mut(i).iter_mut().zip(&difference).for_each(|(r, d)| *r += d);
+        product.row_mut(j).iter_mut().zip(&difference).for_each(|(r, d)| *r -= d);
+    }
+    let mut out = linalg::transposed_product(x, &product);
+    linalg::symmetrise(&mut out);
+    out
+}
+
+/// A point of a reduced problem, kept while its rows change.
+#[derive(Debug, Clone)]
+pub(crate) struct State {
+    /// Symmetric; close to positive.
+    pub(crate) m: Matrix,
+    /// The multiplier of `M` being positive.
+    pub(crate) z: Matrix,
+    /// Multipliers of the rows that push, in the model's order.
+    pub(crate) lambda: Vec<f64>,
+    /// Multipliers of the rows that pull; their sum is `c`.
+    pub(crate) eta: Vec<f64>,
+    /// A positive matrix close to `m`, as a factor: coordinates x rank.
+    pub(crate) factor: Matrix,
+}
+
+impl State {
+    /// Multipliers for other rows: pairs keep theirs, new ones get what the side of the kink that they are on tells.
+    pub(crate) fn moved(&mut self, from: &Model, to: &Model, x: &Matrix) {
+        let lengths = to.lengths(x, &linalg::product_transposed(&self.factor, &self.factor));
+        let mut lambda = Vec::with_capacity(to.pushes());
+        for (row, &length) in to.push.iter().zip(&lengths.push) {
+            let known = from.push.binary_search_by_key(&(row.i, row.j), |r| (r.i, r.j));
+            lambda.push(match known {
+                Ok(k) => self.lambda[k].min(row.cap),
+                Err(_) if length < 2.0 => row.cap,
+                Err(_) => 0.0,
+            });
+        }
+        lambda.extend(to.sums.iter().map(|s| s.1));
+        let mut eta: Vec<f64> =
+            to.pull.iter().map(|pair| from.pull.binary_search(pair).map_or(0.0, |k| self.eta[k])).collect();
+        eta.push(self.eta[from.pull.len()]);
+        let total: f64 = eta.iter().sum();
+        if total > 0.0 {
+            eta.iter_mut().for_each(|e| *e *= to.c / total);
+        } else if let Some(last) = eta.last_mut() {
+            *last = to.c;
+        }
+        (self.lambda, self.eta) = (lambda, eta);
+    }
+}
+
+/// The points that rows refer to, mapped by a basis; the points themselves where there is none.
+pub(crate) fn points_within(cloud: &Cloud, basis: Option<&Matrix>) -> Matrix {
+    basis.map_or_else(|| cloud.x.clone(), |u| linalg::product(&cloud.x, u))
+}
