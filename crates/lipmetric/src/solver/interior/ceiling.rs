@@ -10,11 +10,10 @@ use super::engine::{Settings, generalised_largest, solve_from};
 use super::newton::factor_of;
 use super::rows::{AGGREGATE, Row, Rows};
 use super::scan::{Query, keep_longest, longer, survey};
-use super::start::mean_pull;
 use super::{NOWHERE, Shape, State};
 use crate::linalg;
 use crate::pairs::{Cloud, Embedding, weighted_outer};
-use crate::problem::{Diameter, Slack, Variant};
+use crate::problem::{Diameter, Slack, Variant, different_sum, mean_pair};
 use crate::solver::{Observer, Progress, Status, Stop};
 use crate::{Error, Matrix, Result};
 use std::ops::ControlFlow;
@@ -46,7 +45,7 @@ pub(crate) fn ceiling(cloud: &Cloud, settings: Settings<'_>, observer: &mut dyn 
     match (settings.slack, settings.diameter) {
         (Slack::Pair, Diameter::Mean) => {
             // `max { <N, M> : <mean, M> <= 1 }`.
-            generalised_largest(&different_sum(cloud), &mean_pull(cloud, settings.variant))
+            generalised_largest(&different_sum(cloud), &mean_pair(cloud, settings.variant))
         }
         (Slack::Pair, Diameter::Maximum) => pair_ceiling(cloud, settings.variant, observer),
         (Slack::Instance, _) | (_, Diameter::Cvar(_)) => {
@@ -65,21 +64,10 @@ fn stopped(stop: Stop) -> Error {
     }
 }
 
-/// `sum of w A` over the different-label pairs: all pairs less those of equal label.
-fn different_sum(cloud: &Cloud) -> Matrix {
-    let (different, same) = cloud.pair_totals();
-    let mut sum = mean_pull(cloud, Variant::Diameter);
-    sum.as_mut_slice().iter_mut().for_each(|v| *v *= different + same);
-    if same > 0.0 {
-        linalg::add_scaled(&mut sum, -same, &mean_pull(cloud, Variant::Intra));
-    }
-    sum
-}
-
 fn pair_ceiling(cloud: &Cloud, variant: Variant, observer: &mut dyn Observer) -> Result<f64> {
     let p = cloud.x.cols();
     let push = different_sum(cloud);
-    let mean = mean_pull(cloud, variant);
+    let mean = mean_pair(cloud, variant);
     let shape = Shape { scalar: false, cost: 0.0 };
     let look = |m: &Matrix, beyond: f64, most: usize| -> Result<_> {
         let now = Embedding::new(cloud, &factor_of(m, "the metric")?);

@@ -8,7 +8,7 @@ use super::tail;
 use super::{Interior, NOWHERE, Shape, State};
 use crate::linalg::{self, Cholesky};
 use crate::pairs::{Cloud, Embedding};
-use crate::problem::{Diameter, Slack, Variant};
+use crate::problem::{Diameter, Slack, Variant, relative_gap};
 use crate::solver::{Observer, Progress, Status, Stop};
 use crate::{Matrix, Result};
 use std::ops::ControlFlow;
@@ -83,10 +83,6 @@ impl Solution {
     pub(crate) fn gap(&self) -> f64 {
         relative_gap(self.objective, self.dual)
     }
-}
-
-fn relative_gap(objective: f64, dual: f64) -> f64 {
-    if objective > dual { (objective - dual) / objective.abs() } else { 0.0 }
 }
 
 /// The best primal point so far.

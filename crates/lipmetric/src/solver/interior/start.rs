@@ -10,46 +10,13 @@ use super::tail::{about, hold_tail};
 use super::{Interior, NOWHERE, State};
 use crate::linalg::{self, Cholesky};
 use crate::pairs::{Cloud, Embedding, spread, weighted_outer};
-use crate::problem::{Diameter, Slack, Variant};
+use crate::problem::{Diameter, Slack, mean_pair};
 use crate::{Matrix, Result};
 
 /// Different-label pairs on either side of the kink that have a row from the beginning.
 const NEAR: usize = 80;
 /// The same where the first point is thought to be near the optimum.
 const NEARBY: usize = 2000;
-/// `sum of w_i w_j A_ij / sum of w_i w_j` over the pairs that bound the diameter, in closed form.
-pub(super) fn mean_pull(cloud: &Cloud, variant: Variant) -> Matrix {
-    let p = cloud.x.cols();
-    let mut out = Matrix::zeros(p, p);
-    let mut start = 0;
-    while start < cloud.len() {
-        let end = match variant {
-            Variant::Diameter => cloud.len(),
-            Variant::Intra => start + cloud.class[start..].iter().take_while(|&&c| c == cloud.class[start]).count(),
-        };
-        let total: f64 = cloud.weight[start..end].iter().sum();
-        let mut mean = vec![0.0; p];
-        for i in start..end {
-            mean.iter_mut().zip(cloud.x.row(i)).for_each(|(m, v)| *m += cloud.weight[i] * v / total);
-        }
-        for i in start..end {
-            for a in 0..p {
-                let t = total * cloud.weight[i] * (cloud.x[(i, a)] - mean[a]);
-                for b in 0..p {
-                    out[(a, b)] += t * (cloud.x[(i, b)] - mean[b]);
-                }
-            }
-        }
-        start = end;
-    }
-    // Weights may count a row as many equal ones: those pairs have distance zero, and do not count here.
-    let (different, same) = cloud.pair_totals();
-    let count = if variant == Variant::Diameter { different + same } else { same };
-    out.as_mut_slice().iter_mut().for_each(|v| *v /= count);
-    linalg::symmetrise(&mut out);
-    out
-}
-
 impl<'a> Engine<'a> {
     /// A strictly feasible point near a multiple of `m`.
     pub(super) fn begin(cloud: &'a Cloud, settings: Settings<'a>, m: Matrix) -> Result<Self> {
@@ -59,7 +26,7 @@ impl<'a> Engine<'a> {
         let now = Embedding::new(cloud, &factor);
         let plain = Query { variant: settings.variant, window: (0.0, 0.0), beyond: f64::INFINITY, most: 0 };
         let mut rows =
-            Rows { sums: vec![mean_pull(cloud, settings.variant)], members: vec![Vec::new()], ..Rows::default() };
+            Rows { sums: vec![mean_pair(cloud, settings.variant)], members: vec![Vec::new()], ..Rows::default() };
         let mean = linalg::inner(&rows.sums[0], &m);
         let mut slack = Vec::new();
         let (mut objective, longest, mu);
@@ -157,7 +124,7 @@ impl<'a> Engine<'a> {
         let now = Embedding::new(cloud, &factor);
         let plain = Query { variant: settings.variant, window: (0.0, 0.0), beyond: f64::INFINITY, most: 0 };
         let mut rows =
-            Rows { sums: vec![mean_pull(cloud, settings.variant)], members: vec![Vec::new()], ..Rows::default() };
+            Rows { sums: vec![mean_pair(cloud, settings.variant)], members: vec![Vec::new()], ..Rows::default() };
         let mean = linalg::inner(&rows.sums[0], &m);
         let (first, objective) = match settings.slack {
             Slack::Pair => {
@@ -319,7 +286,7 @@ pub(super) fn rescaled(cloud: &Cloud, settings: &Settings<'_>, mut m: Matrix) ->
     let part = cloud.thinned(256);
     let share = part.pair_totals().0 / cloud.pair_totals().0;
     let query = Query { variant: settings.variant, window: (0.0, 0.0), beyond: f64::INFINITY, most: 0 };
-    let mean = linalg::inner(&mean_pull(&part, settings.variant), &m);
+    let mean = linalg::inner(&mean_pair(&part, settings.variant), &m);
     let longest = survey(&part, &Embedding::new(&part, &factor), None, &query, None).longest;
     let base = diameter(&part, settings, longest, mean, &factor);
     let value = |log: f64| {
