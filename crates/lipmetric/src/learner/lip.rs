@@ -2,7 +2,7 @@
 
 use super::{Fit, Learner, Outcome, Training};
 use crate::problem::{Anchor, Diameter, Slack, Space, Variant, leak};
-use crate::solver::interior::{Settings, Solution, ceiling, fitted, path, solve, solve_near, value_at_zero};
+use crate::solver::interior::{Ceiling, Settings, Solution, ceiling, fitted, path, solve, solve_near, value_at_zero};
 use crate::solver::{Observer, Status};
 use crate::{Error, Matrix, Metric, Result};
 use serde::Serialize;
@@ -348,7 +348,13 @@ impl Lip {
         if self.variant == Variant::Intra && leak(&space.cloud)?.is_some() {
             return Ok(f64::INFINITY);
         }
-        ceiling(&space.cloud, self.settings(1.0), observer)
+        match ceiling(&space.cloud, self.settings(1.0), observer)? {
+            Ceiling { value, known: true } => Ok(value),
+            Ceiling { .. } => Err(Error::Numerical {
+                place: "c_max",
+                message: "the time limit came before c_max was known; give c absolutely, or more time".to_owned(),
+            }),
+        }
     }
 
     /// Fits for several trade-offs, given as fractions of `c_max`, each started from the one before it: give them in
@@ -368,13 +374,13 @@ impl Lip {
             return fractions.iter().map(|&f| closed_form(&space, &leak, TradeOff::Relative(f))).collect();
         }
         let c_max = ceiling(&space.cloud, self.settings(1.0), observer)?;
-        let trade_offs: Vec<f64> = fractions.iter().map(|f| f * c_max).collect();
+        let trade_offs: Vec<f64> = fractions.iter().map(|f| f * c_max.value).collect();
         if self.anchor.is_some() {
             // The anchor depends on c: each fit has its own.
             let single = |c: &f64| self.at(&space, *c, observer).and_then(|s| finish(&space, s, *c, Some(c_max)));
             return trade_offs.iter().map(single).collect();
         }
-        let solutions = path(&space.cloud, self.settings(c_max), &trade_offs, observer)?;
+        let solutions = path(&space.cloud, self.settings(c_max.value), &trade_offs, observer)?;
         solutions.into_iter().zip(&trade_offs).map(|(s, &c)| finish(&space, s, c, Some(c_max))).collect()
     }
 
@@ -404,13 +410,13 @@ impl Lip {
             TradeOff::Absolute(c) => (c, None),
             TradeOff::Relative(fraction) => {
                 let c_max = ceiling(&space.cloud, self.settings(1.0), observer)?;
-                (fraction * c_max, Some(c_max))
+                (fraction * c_max.value, Some(c_max))
             }
         };
         let solution = self.at(&space, c, observer)?;
         let zero = value_at_zero(&space.cloud, self.slack);
         if c_max.is_none() && self.anchor.is_none() && solution.dual >= zero * (1.0 - self.tolerance) {
-            let c_max = ceiling(&space.cloud, self.settings(1.0), observer)?;
+            let c_max = ceiling(&space.cloud, self.settings(1.0), observer)?.value;
             return Err(Error::parameter(
                 "c",
                 format!(
@@ -425,8 +431,11 @@ impl Lip {
 }
 
 /// The metric in the user's coordinates, and the figures.
-fn finish(space: &Space, solution: Solution, c: f64, c_max: Option<f64>) -> Result<LipFit> {
+fn finish(space: &Space, solution: Solution, c: f64, c_max: Option<Ceiling>) -> Result<LipFit> {
     let mut notes = Vec::new();
+    if c_max.is_some_and(|c_max| !c_max.known) {
+        notes.push(format!("the time limit came before c_max was known; c = {c} comes from a guess of it"));
+    }
     let duplicates = space.duplicates_across_classes();
     if duplicates > 0 {
         notes.push(format!("{duplicates} pairs of equal rows have different labels: no metric can tell them apart"));
@@ -449,7 +458,7 @@ fn finish(space: &Space, solution: Solution, c: f64, c_max: Option<f64>) -> Resu
     let outcome = Outcome {
         status: solution.status,
         c: Some(c),
-        c_max,
+        c_max: c_max.filter(|c_max| c_max.known).map(|c_max| c_max.value),
         objective: Some(solution.objective),
         dual: Some(solution.dual),
         gap: Some(solution.gap()),

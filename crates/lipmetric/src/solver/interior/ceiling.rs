@@ -6,14 +6,14 @@
 
 use super::admit::pull_row;
 use super::assemble::packed_len;
-use super::engine::{Settings, generalised_largest, solve_from};
+use super::engine::{Engine, Settings, generalised_largest};
 use super::newton::factor_of;
 use super::rows::{AGGREGATE, Row, Rows};
 use super::scan::{Query, keep_longest, longer, survey};
 use super::{NOWHERE, Shape, State};
 use crate::linalg;
 use crate::pairs::{Cloud, Embedding, weighted_outer};
-use crate::problem::{Diameter, Slack, Variant, different_sum, mean_pair};
+use crate::problem::{Diameter, Slack, Variant, different_sum, mean_pair, relative_gap};
 use crate::solver::{Observer, Progress, Status, Stop};
 use crate::{Error, Matrix, Result};
 use std::ops::ControlFlow;
@@ -22,7 +22,12 @@ use std::ops::ControlFlow;
 const ACCURACY: f64 = 1e-7;
 /// The same with a slack per instance.
 const INSTANCE_ACCURACY: f64 = 1e-4;
-const MAX_ITERATIONS: usize = 200;
+const MAX_ITERATIONS: usize = 500;
+/// How often a first `c` that is too large is replaced by a tenth of it: where the value at zero is reached but for this part.
+const LOWER: usize = 30;
+const ALL: f64 = 1e-3;
+/// A new `c` is taken where it exceeds the present one by this part of the gap: very small changes only disturb.
+const GROWTH: f64 = 0.3;
 
 /// `F(0)`: twice the weight of the different-label pairs; with a slack per instance, twice the smallest fractional
 /// cover of those pairs by points, which for complete multipartite graphs is `min(W, 2 (W - W_largest)) / 2`.
@@ -39,13 +44,31 @@ pub(crate) fn value_at_zero(cloud: &Cloud, slack: Slack) -> f64 {
     }
 }
 
+/// `c_max` from below.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ceiling {
+    pub(crate) value: f64,
+    /// Whether it is `c_max` to its accuracy; else time ran out, and it is a guess.
+    pub(crate) known: bool,
+}
+
+impl Ceiling {
+    fn known(value: f64) -> Self {
+        Self { value, known: true }
+    }
+
+    fn guess(value: f64) -> Self {
+        Self { value, known: false }
+    }
+}
+
 /// `c_max`, from below, to a relative accuracy of `1e-7`, with a slack per instance of `1e-4`. Of the settings the problem
 /// counts, not `c`, the tolerance or an anchor.
-pub(crate) fn ceiling(cloud: &Cloud, settings: Settings<'_>, observer: &mut dyn Observer) -> Result<f64> {
+pub(crate) fn ceiling(cloud: &Cloud, settings: Settings<'_>, observer: &mut dyn Observer) -> Result<Ceiling> {
     match (settings.slack, settings.diameter) {
         (Slack::Pair, Diameter::Mean) => {
             // `max { <N, M> : <mean, M> <= 1 }`.
-            generalised_largest(&different_sum(cloud), &mean_pair(cloud, settings.variant))
+            generalised_largest(&different_sum(cloud), &mean_pair(cloud, settings.variant)).map(Ceiling::known)
         }
         (Slack::Pair, Diameter::Maximum) => pair_ceiling(cloud, settings.variant, observer),
         (Slack::Instance, _) | (_, Diameter::Cvar(_)) => {
@@ -54,17 +77,7 @@ pub(crate) fn ceiling(cloud: &Cloud, settings: Settings<'_>, observer: &mut dyn 
     }
 }
 
-fn stopped(stop: Stop) -> Error {
-    match stop {
-        Stop::Interrupted => Error::Interrupted,
-        Stop::TimeLimit => Error::Numerical {
-            place: "c_max",
-            message: "the time limit came before c_max was known; give c absolutely, or more time".to_owned(),
-        },
-    }
-}
-
-fn pair_ceiling(cloud: &Cloud, variant: Variant, observer: &mut dyn Observer) -> Result<f64> {
+fn pair_ceiling(cloud: &Cloud, variant: Variant, observer: &mut dyn Observer) -> Result<Ceiling> {
     let p = cloud.x.cols();
     let push = different_sum(cloud);
     let mean = mean_pair(cloud, variant);
@@ -111,11 +124,13 @@ fn pair_ceiling(cloud: &Cloud, variant: Variant, observer: &mut dyn Observer) ->
         upper = upper.min(total * generalised_largest(&push, &pull)?);
         let gap = (upper - lower) / upper;
         let at = Progress { iteration, working_set: Some(state.rows.len()), ..Progress::default() };
-        if let ControlFlow::Break(stop) = observer.progress(&at) {
-            return Err(stopped(stop));
+        match observer.progress(&at) {
+            ControlFlow::Break(Stop::TimeLimit) => return Ok(Ceiling::guess(lower)),
+            ControlFlow::Break(Stop::Interrupted) => return Err(Error::Interrupted),
+            ControlFlow::Continue(()) => (),
         }
         if gap <= ACCURACY {
-            return Ok(lower);
+            break;
         }
         let before = state.m.clone();
         if state.step(cloud, &shape, 0.0).is_err() {
@@ -175,36 +190,50 @@ fn pair_ceiling(cloud: &Cloud, variant: Variant, observer: &mut dyn Observer) ->
             linalg::add_scaled(&mut state.z, 1.0, &entering);
         }
     }
-    Ok(lower)
+    Ok(Ceiling::known(lower))
 }
 
-/// `c_max = max (F(0) - loss(M)) / diameter(M)` over all `M`, by Dinkelbach's method: the optimum for one `c` gives a ratio,
-/// which is the next `c` and never exceeds `c_max`. Early problems need not be solved well.
-fn instance_ceiling(cloud: &Cloud, settings: Settings<'_>, observer: &mut dyn Observer) -> Result<f64> {
+/// `c_max = max (F(0) - loss(M)) / diameter(M)` over all `M`, by Dinkelbach's method: the ratio at the best point so far never
+/// exceeds `c_max` and is the next `c`, and the iteration goes on with it.
+fn instance_ceiling(cloud: &Cloud, settings: Settings<'_>, observer: &mut dyn Observer) -> Result<Ceiling> {
     let zero = value_at_zero(cloud, settings.slack);
-    let (mut c, mut below, mut tolerance) = (0.1 * zero, false, 1e-2);
-    let mut waypoint = None;
-    for _ in 0..60 {
-        let settings = Settings { c, tolerance, max_iterations: MAX_ITERATIONS, ..settings };
-        let (solution, next) = solve_from(cloud, settings, waypoint.as_ref(), observer)?;
-        if matches!(solution.status, Status::TimeLimit | Status::Interrupted) {
-            let interrupted = solution.status == Status::Interrupted;
-            return Err(stopped(if interrupted { Stop::Interrupted } else { Stop::TimeLimit }));
+    let tolerance = 0.1 * INSTANCE_ACCURACY;
+    // Multipliers that are equal for all pairs give an upper bound, most often within a factor of ten.
+    let equal = match settings.diameter {
+        Diameter::Cvar(_) => {
+            ceiling(cloud, Settings { diameter: Diameter::Mean, slack: Slack::Pair, ..settings }, observer)?
         }
-        let ratio = c + (zero - solution.objective) / solution.diameter;
-        if !below && ratio <= c {
-            // Too large, or not solved well enough to tell.
-            c *= 0.1;
-            continue;
+        _ => ceiling(cloud, Settings { slack: Slack::Pair, ..settings }, observer)?,
+    };
+    let mut c = 0.1 * equal.value * zero / value_at_zero(cloud, Slack::Pair);
+    for _ in 0..LOWER {
+        let first = Settings { c, tolerance, ..settings };
+        let mut engine = Engine::begin(cloud, first, Matrix::identity(cloud.x.cols()))?;
+        let (mut iterations, mut below) = (0, false);
+        while iterations < MAX_ITERATIONS {
+            engine.settings.max_iterations = iterations + 1;
+            let status = engine.run(tolerance, &mut iterations, observer)?;
+            match status {
+                Status::TimeLimit => return Ok(Ceiling::guess(engine.settings.c)),
+                Status::Interrupted => return Err(Error::Interrupted),
+                _ => (),
+            }
+            let ratio = engine.settings.c + (zero - engine.best.objective) / engine.best.diameter;
+            let gap = relative_gap(engine.best.objective, engine.lower());
+            if ratio > engine.settings.c * (1.0 + GROWTH * gap.max(tolerance)) {
+                below = true;
+                engine.turn_to(Settings { c: ratio, ..engine.settings });
+                continue;
+            }
+            let too_large = !below && engine.lower() >= (1.0 - ALL) * zero;
+            if status != Status::IterationLimit || too_large {
+                break;
+            }
         }
-        below = true;
-        waypoint = next;
-        let grown = ratio / c - 1.0;
-        if grown <= INSTANCE_ACCURACY && tolerance <= INSTANCE_ACCURACY {
-            break;
+        if below {
+            return Ok(Ceiling::known(engine.settings.c));
         }
-        c = c.max(ratio);
-        tolerance = (0.1 * grown).min(0.1 * tolerance).max(0.3 * INSTANCE_ACCURACY);
+        c *= 0.1;
     }
-    Ok(c)
+    Ok(Ceiling::known(c))
 }

@@ -1,8 +1,6 @@
 //! The loop and the certificate.
 
 use super::newton::factor_of;
-use super::path::Waypoint;
-use super::rows::AGGREGATE;
 use super::scan::{Query, Survey, keep_longest, survey};
 use super::tail;
 use super::{Interior, NOWHERE, Shape, State};
@@ -36,7 +34,7 @@ const NEAR_GAP: f64 = 0.3;
 /// The part of the complementarity that leaving the feasible region may cost.
 const MAY_COST: f64 = 0.5;
 /// The gap at which a point is kept for a neighbouring problem.
-const WAYPOINT: f64 = 0.03;
+pub(super) const WAYPOINT: f64 = 0.1;
 
 /// What to solve and how well.
 #[derive(Debug, Clone, Copy)]
@@ -62,8 +60,6 @@ pub(crate) struct Solution {
     pub(crate) dual: f64,
     pub(crate) status: Status,
     pub(crate) iterations: usize,
-    /// The largest distance among the pairs that bound the diameter.
-    pub(crate) diameter: f64,
     /// Multipliers of the best certificate: point, point, whether the pair pushes, multiplier.
     pub(crate) support: Vec<(u32, u32, bool, f64)>,
     /// The multiplier of the mean of all pairs that bound the diameter.
@@ -120,6 +116,7 @@ impl Before {
 }
 
 /// A fit under way.
+#[derive(Clone)]
 pub(super) struct Engine<'a> {
     pub(super) cloud: &'a Cloud,
     pub(super) settings: Settings<'a>,
@@ -134,7 +131,9 @@ pub(super) struct Engine<'a> {
     /// The gap at which rows were last given up.
     pruned_at: f64,
     /// An earlier, still central point, from which a neighbouring problem can start.
-    pub(super) waypoint: Option<Interior>,
+    pub(super) waypoint: Option<Box<Engine<'a>>>,
+    /// Whether to keep one.
+    pub(super) keep: bool,
     /// How often in a row there were more long pairs than may enter at a time: that number grows with it.
     pub(super) hurry: u32,
     /// The diameter's edge of the tail that goes with `sides`.
@@ -171,6 +170,7 @@ impl<'a> Engine<'a> {
             stale: false,
             pruned_at: 1.0,
             waypoint: None,
+            keep: false,
             hurry: 0,
             edge,
         }
@@ -260,14 +260,7 @@ impl<'a> Engine<'a> {
             Slack::Pair => Vec::new(),
             Slack::Instance => (0..self.cloud.len()).map(|i| self.state.slack_of(i)).collect(),
         };
-        Interior { m: self.state.m.clone(), slack, bounding: Vec::new() }
-    }
-
-    /// The pairs that bound the diameter with a multiplier that counts.
-    pub(super) fn bounding(&self) -> Vec<(u32, u32)> {
-        let rows = &self.state.rows;
-        let counts = |k: &usize| !rows.push[*k] && rows.i[*k] != AGGREGATE && rows.lambda[*k] > 1e-4 * self.settings.c;
-        (0..rows.len()).filter(counts).map(|k| (rows.i[k], rows.j[k])).collect()
+        Interior { m: self.state.m.clone(), slack }
     }
 
     /// Recomputes what depends on `M`, so that rounding does not pile up.
@@ -423,6 +416,49 @@ impl<'a> Engine<'a> {
         }
     }
 
+    /// The best certified lower bound so far.
+    pub(super) fn lower(&self) -> f64 {
+        self.certificate.value
+    }
+
+    /// The same point in a problem that differs only in `c`. The multipliers that bound the diameter follow `c`; where it
+    /// falls the others do, too, which leaves the dual point feasible.
+    pub(super) fn turn_to(&mut self, settings: Settings<'a>) {
+        let ratio = settings.c / self.settings.c;
+        let bend = bent(settings.anchor, &self.state.m) - bent(self.settings.anchor, &self.state.m);
+        self.best.objective += (settings.c - self.settings.c) * self.best.diameter + bend;
+        self.settings = settings;
+        self.shape.cost = settings.c;
+        self.certificate = Certificate::default();
+        self.stale = true;
+        self.pruned_at = 1.0;
+        self.waypoint = None;
+        let state = &mut self.state;
+        state.anchor = settings.anchor.map(|(gamma, reference)| (gamma, reference.clone()));
+        let scale = |matrix: &mut Matrix| matrix.as_mut_slice().iter_mut().for_each(|v| *v *= ratio);
+        let falls = ratio < 1.0 && settings.slack == Slack::Pair;
+        let rows = &mut state.rows;
+        for k in 0..rows.len() {
+            let tail = !rows.push[k] && rows.cap[k].is_finite();
+            if tail && rows.pair(k).is_none() {
+                // All its coefficients follow `c`, not its multiplier.
+                scale(&mut rows.sums[rows.j[k] as usize]);
+                rows.b[k] *= ratio;
+                rows.s[k] *= ratio;
+                rows.xi[k] *= ratio;
+            } else if !rows.push[k] || falls {
+                rows.lambda[k] *= ratio;
+            }
+            if tail && rows.pair(k).is_some() {
+                rows.cap[k] *= ratio;
+            }
+        }
+        scale(&mut state.drawn);
+        if falls {
+            scale(&mut state.z);
+        }
+    }
+
     /// Iterates until the certified gap is at most `until`.
     pub(super) fn run(&mut self, until: f64, iterations: &mut usize, observer: &mut dyn Observer) -> Result<Status> {
         let start = Instant::now();
@@ -444,8 +480,8 @@ impl<'a> Engine<'a> {
                     Stop::Interrupted => Status::Interrupted,
                 });
             }
-            if gap <= WAYPOINT && self.waypoint.is_none() {
-                self.waypoint = Some(self.interior());
+            if gap <= WAYPOINT && self.keep && self.waypoint.is_none() {
+                self.waypoint = Some(Box::new(self.clone()));
             }
             if gap <= until {
                 return Ok(Status::Optimal);
@@ -463,7 +499,7 @@ impl<'a> Engine<'a> {
             }
             if gap < PRUNE * self.pruned_at && self.state.rows.len() > MANY && gap > PRUNE_UNTIL {
                 self.pruned_at = gap;
-                self.prune()?;
+                self.prune(0.5)?;
                 self.certify()?;
             }
             let before = Before::of(&self.state);
@@ -514,7 +550,6 @@ impl<'a> Engine<'a> {
             dual: value,
             status,
             iterations,
-            diameter: best.diameter,
             support,
             mean,
             below,
@@ -582,7 +617,10 @@ fn trimmed(cloud: &Cloud, settings: &Settings<'_>, best: Best, dual: f64, mean: 
 
 /// Solves the problem on a cloud.
 pub(crate) fn solve(cloud: &Cloud, settings: Settings<'_>, observer: &mut dyn Observer) -> Result<Solution> {
-    Ok(solve_from(cloud, settings, None, observer)?.0)
+    let mut iterations = 0;
+    let mut engine = begin(cloud, settings, &mut iterations, observer)?;
+    let status = engine.run(settings.tolerance, &mut iterations, observer)?;
+    Ok(engine.finish(status, iterations))
 }
 
 /// Solves the problem, from a metric that may be near the optimum.
@@ -615,26 +653,9 @@ pub(crate) fn fitted(cloud: &Cloud, settings: Settings<'_>, m: Matrix) -> Result
     Ok((engine.state.m, engine.best.diameter))
 }
 
-/// Solves the problem, from a point of a neighbouring problem if there is one; returns such a point for the next.
-pub(super) fn solve_from(
-    cloud: &Cloud,
-    settings: Settings<'_>,
-    from: Option<&Waypoint>,
-    observer: &mut dyn Observer,
-) -> Result<(Solution, Option<Waypoint>)> {
-    let mut iterations = 0;
-    let mut engine = match from {
-        Some(waypoint) => waypoint.resume(cloud, settings)?,
-        None => begin(cloud, settings, &mut iterations, observer)?,
-    };
-    let status = engine.run(settings.tolerance, &mut iterations, observer)?;
-    let waypoint = Waypoint::of(&mut engine);
-    Ok((engine.finish(status, iterations), waypoint))
-}
-
 /// A first point. Where `c` is so large that a good part of all pairs stays inside the margin, it comes from a smaller
 /// problem with few of the pairs that push and all that may bound the diameter.
-fn begin<'a>(
+pub(super) fn begin<'a>(
     cloud: &'a Cloud,
     settings: Settings<'a>,
     iterations: &mut usize,

@@ -35,7 +35,7 @@ mod scan;
 mod start;
 mod tail;
 
-pub(crate) use ceiling::{ceiling, value_at_zero};
+pub(crate) use ceiling::{Ceiling, ceiling, value_at_zero};
 pub(crate) use engine::{Settings, Solution, fitted, solve, solve_near};
 pub(crate) use path::path;
 
@@ -83,8 +83,6 @@ struct Interior {
     m: Matrix,
     /// The slack of each point, with a slack per instance; else empty.
     slack: Vec<f64>,
-    /// Pairs that bound the diameter there.
-    bounding: Vec<(u32, u32)>,
 }
 
 /// The place of a point without a slack.

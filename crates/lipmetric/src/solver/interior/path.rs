@@ -1,46 +1,15 @@
-//! A sequence of trade-offs, each problem started from a central point of the one before.
+//! A sequence of trade-offs, each problem started from a point of the one before.
 
-use super::Interior;
-use super::engine::{Engine, Settings, Solution, solve_from};
+use super::engine::{Engine, Settings, Solution, WAYPOINT, begin};
 use crate::Result;
 use crate::pairs::Cloud;
 use crate::solver::{Observer, Status};
 
-/// The least and the largest gap that a first point is thought to have.
-const LEAST: f64 = 0.05;
-const MOST: f64 = 0.5;
+/// Steps that a point of the problem before may take to come as near to the optimum as it was; else a new start is made.
+const PATIENCE: usize = 20;
 
-/// A point of one problem, to start another from that differs only in `c`.
-pub(super) struct Waypoint {
-    c: f64,
-    interior: Interior,
-    /// The optimal value, about.
-    value: f64,
-}
-
-impl Waypoint {
-    /// The point that an engine has kept.
-    pub(super) fn of(engine: &mut Engine<'_>) -> Option<Self> {
-        let value = engine.best.objective;
-        let mut interior = engine.waypoint.take()?;
-        interior.bounding = engine.bounding();
-        Some(Self { c: engine.settings.c, interior, value })
-    }
-
-    /// A central point of the problem with another `c`. The optimal value is concave in `c` and grows less than in
-    /// proportion, which tells about how far the point is from the optimum.
-    pub(super) fn resume<'a>(&self, cloud: &'a Cloud, settings: Settings<'a>) -> Result<Engine<'a>> {
-        let ratio = settings.c / self.c;
-        let likely = |objective: f64| {
-            let least = self.value * ratio.min(1.0);
-            let expected = (least * objective).sqrt();
-            (1.0 - expected / objective).clamp(LEAST, MOST)
-        };
-        Engine::begin_at(cloud, settings, self.interior.clone(), likely)
-    }
-}
-
-/// Solves the problem for each `c` in turn, each from a point of the one before; stops early where the observer says so.
+/// Solves the problem for each `c` in turn, from a still central point of the one before; stops early where the observer says
+/// so.
 pub(crate) fn path(
     cloud: &Cloud,
     settings: Settings<'_>,
@@ -48,15 +17,31 @@ pub(crate) fn path(
     observer: &mut dyn Observer,
 ) -> Result<Vec<Solution>> {
     let mut solutions = Vec::with_capacity(trade_offs.len());
-    let mut waypoint: Option<Waypoint> = None;
+    let mut waypoint: Option<Box<Engine<'_>>> = None;
     for &c in trade_offs {
-        let (solution, next) = solve_from(cloud, Settings { c, ..settings }, waypoint.as_ref(), observer)?;
-        let stop = matches!(solution.status, Status::TimeLimit | Status::Interrupted);
-        solutions.push(solution);
-        if stop {
+        let settings = Settings { c, ..settings };
+        let mut iterations = 0;
+        let mut engine = match waypoint.take() {
+            Some(mut engine) => {
+                engine.prune(0.1)?;
+                engine.state.drop_idle();
+                engine.turn_to(Settings { max_iterations: PATIENCE.min(settings.max_iterations), ..settings });
+                let near = engine.run(WAYPOINT.max(settings.tolerance), &mut iterations, observer)?;
+                match near {
+                    Status::IterationLimit | Status::Stalled => begin(cloud, settings, &mut iterations, observer)?,
+                    _ => *engine,
+                }
+            }
+            None => begin(cloud, settings, &mut iterations, observer)?,
+        };
+        engine.settings = settings;
+        engine.keep = true;
+        let status = engine.run(settings.tolerance, &mut iterations, observer)?;
+        waypoint = engine.waypoint.take();
+        solutions.push(engine.finish(status, iterations));
+        if matches!(status, Status::TimeLimit | Status::Interrupted) {
             break;
         }
-        waypoint = next;
     }
     Ok(solutions)
 }

@@ -5,7 +5,7 @@ use super::assemble::packed_len;
 use super::engine::{Best, Engine, Settings, bent, generalised_largest};
 use super::newton::{factor_of, not_definite};
 use super::rows::{AGGREGATE, Row, Rows};
-use super::scan::{Query, keep_longest, survey, window};
+use super::scan::{Query, survey, window};
 use super::tail::{about, hold_tail};
 use super::{Interior, NOWHERE, State};
 use crate::linalg::{self, Cholesky};
@@ -118,7 +118,7 @@ impl<'a> Engine<'a> {
         likely: impl Fn(f64) -> f64,
     ) -> Result<Self> {
         let c = settings.c;
-        let Interior { m, slack, bounding } = near;
+        let Interior { m, slack } = near;
         let p = m.rows();
         let factor = factor_of(&m, "the starting metric")?;
         let now = Embedding::new(cloud, &factor);
@@ -147,8 +147,6 @@ impl<'a> Engine<'a> {
             let most = 2 * packed_len(p).max(60);
             let query = Query { beyond: (1.0 - 2.0 * gap) * first.longest, most, ..plain };
             far = survey(cloud, &now, None, &query, None).far;
-            far.extend(bounding.iter().map(|&(i, j)| (now.squared_distance(i as usize, j as usize), i, j)));
-            keep_longest(&mut far, usize::MAX);
         }
         let held = 2 * first.near.len() + first.tight.len() + slack.len();
         let mu = gap * objective / (held + p + far.len()) as f64;
