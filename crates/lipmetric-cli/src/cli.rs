@@ -1,6 +1,6 @@
 //! What can be typed.
 
-use crate::commands::{compare, completions, datasets, evaluate, fit, inspect, man, margins, predict, transform};
+use crate::commands::{compare, completions, datasets, evaluate, fit, inspect, man, margins, path, predict, transform};
 use clap::{ArgAction, Args, Parser, Subcommand};
 use std::num::NonZeroUsize;
 
@@ -65,6 +65,7 @@ pub(crate) enum Command {
     Evaluate(evaluate::Args),
     Compare(compare::Args),
     Margins(margins::Args),
+    Path(path::Args),
     Inspect(inspect::Args),
     Datasets(datasets::Args),
     Completions(completions::Args),

@@ -219,20 +219,12 @@ impl LipArgs {
         Shared { tol: self.tol, max_iter: self.max_iter, row_slack }
     }
 
-    /// The method with these parameters, where it has them; `usual` is the trade-off if none is given.
-    pub(crate) fn learner(&self, method: Method, usual: TradeOff, start: Option<Metric>) -> Result<Box<dyn Learner>> {
-        let Some(variant) = method.variant() else { return Ok(Box::new(Euclidean)) };
-        let trade_off = match (self.c, self.c_rel) {
-            (Some(c), _) => TradeOff::Absolute(c),
-            (None, Some(fraction)) => TradeOff::Relative(fraction),
-            (None, None) => usual,
-        };
-        let mut lip = Lip::new(variant)
-            .slack(match self.slack {
-                Some(SlackRule::Pair) => Slack::Pair,
-                Some(SlackRule::Instance) | None => Slack::Instance,
-            })
-            .trade_off(trade_off);
+    /// The exact learner with these parameters, but for the trade-off.
+    fn exact(&self, variant: Variant) -> Lip {
+        let mut lip = Lip::new(variant).slack(match self.slack {
+            Some(SlackRule::Pair) => Slack::Pair,
+            Some(SlackRule::Instance) | None => Slack::Instance,
+        });
         if let Some(tol) = self.tol {
             lip = lip.tolerance(tol);
         }
@@ -252,6 +244,36 @@ impl LipArgs {
         if self.balanced {
             lip = lip.class_weights(ClassWeights::Balanced);
         }
+        lip
+    }
+
+    /// The exact learner for many trade-offs.
+    pub(crate) fn along_a_path(&self, method: Method) -> Result<Lip> {
+        let Some(variant) = method.variant() else {
+            return Err(Failure::Usage("--method: a path is of lip-d or lip-i; give one of them".to_owned()));
+        };
+        if self.c.is_some() || self.c_rel.is_some() {
+            return Err(Failure::Usage(
+                "--c and --c-rel: a path has many of them; give --points and --least".to_owned(),
+            ));
+        }
+        if self.mu.is_some() || self.rank.is_some() || !matches!(self.solver, None | Some(SolverChoice::Exact)) {
+            return Err(Failure::Usage(
+                "--solver, --mu and --rank: a path is solved exactly; leave them out".to_owned(),
+            ));
+        }
+        Ok(self.exact(variant))
+    }
+
+    /// The method with these parameters, where it has them; `usual` is the trade-off if none is given.
+    pub(crate) fn learner(&self, method: Method, usual: TradeOff, start: Option<Metric>) -> Result<Box<dyn Learner>> {
+        let Some(variant) = method.variant() else { return Ok(Box::new(Euclidean)) };
+        let trade_off = match (self.c, self.c_rel) {
+            (Some(c), _) => TradeOff::Absolute(c),
+            (None, Some(fraction)) => TradeOff::Relative(fraction),
+            (None, None) => usual,
+        };
+        let mut lip = self.exact(variant).trade_off(trade_off);
         if let Some(metric) = &start {
             lip = lip.start_from(metric);
         }

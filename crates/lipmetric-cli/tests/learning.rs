@@ -42,6 +42,42 @@ fn a_trade_off_at_which_nothing_is_learned_is_refused_with_the_number() {
 }
 
 #[test]
+fn a_path_shows_certified_fits_and_what_they_rest_on() {
+    let room = Room::new();
+    let path = ["path", "--data", "echo", "--method", "lip-d", "--points", "4", "--least", "0.01"];
+    let report = room.json(&[&path[..], &["--json"]].concat());
+    let points = report["points"].as_array().unwrap();
+    assert_eq!(points.len(), 4);
+    for point in points {
+        assert_eq!(point["status"], "optimal");
+        assert!(point["gap"].as_f64().unwrap() <= 1e-6);
+        let c = point["c_rel"].as_f64().unwrap() * report["c_max"].as_f64().unwrap();
+        assert!((point["c"].as_f64().unwrap() / c - 1.0).abs() < 1e-12);
+        let support = point["support"].as_array().unwrap();
+        assert!(support.iter().any(|s| s["role"] == "diameter"));
+        for pair in support.iter().filter(|s| s["role"] == "margin") {
+            assert_ne!(pair["labels"][0], pair["labels"][1]);
+        }
+    }
+    // Less weight on the diameter: a smaller objective.
+    let objectives: Vec<f64> = points.iter().map(|p| p["objective"].as_f64().unwrap()).collect();
+    assert!(objectives.windows(2).all(|o| o[1] < o[0]), "{objectives:?}");
+    let text = room.ok(&[&path[..], &["--support", "2"]].concat());
+    assert!(text.contains("support pairs at") && text.contains("echo, line "), "{text}");
+    for (wrong, named) in [
+        (&["--method", "nn"][..], "--method"),
+        (&["--c", "1"], "--c"),
+        (&["--solver", "admm"], "--solver"),
+        (&["--points", "0"], "--points"),
+        (&["--least", "0"], "--least"),
+        (&["--least", "0.5", "--most", "0.1"], "--least"),
+    ] {
+        let error = room.fails(2, &[&["path", "--data", "echo"][..], wrong].concat());
+        assert!(error.contains(named), "{error}");
+    }
+}
+
+#[test]
 fn other_diameters_anchors_and_solvers_are_certified() {
     let room = Room::new();
     let fit = |extra: &[&str]| {

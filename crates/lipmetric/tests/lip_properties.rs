@@ -240,6 +240,17 @@ fn an_early_stop_is_told_and_leaves_a_usable_metric() {
     assert_eq!(stopped.outcome.status, Status::TimeLimit);
     let value = pair_objective(&data, &stopped.metric, Variant::Diameter, 1.0);
     assert!((value / stopped.outcome.objective.unwrap() - 1.0).abs() < 1e-9);
+    // Even where the time is over before c_max is known.
+    for slack in SLACKS {
+        let mut budget = Budget::new(Some(Duration::ZERO), Silent);
+        let lip = Lip::diameter().slack(slack).c_relative(0.1);
+        let stopped = lip.fit(&data, &mut budget).unwrap();
+        assert_eq!(stopped.outcome.status, Status::TimeLimit);
+        assert_eq!(stopped.outcome.c_max, None);
+        assert!(stopped.outcome.notes.iter().any(|n| n.contains("c_max")), "{:?}", stopped.outcome.notes);
+        assert!(stopped.metric.factor().as_slice().iter().all(|v| v.is_finite()));
+        assert!(lip.c_max(&data, &mut Budget::new(Some(Duration::ZERO), Silent)).is_err());
+    }
 }
 
 #[test]

@@ -8,6 +8,7 @@ pub(crate) mod fit;
 pub(crate) mod inspect;
 pub(crate) mod man;
 pub(crate) mod margins;
+pub(crate) mod path;
 pub(crate) mod predict;
 pub(crate) mod transform;
 
@@ -23,6 +24,7 @@ pub(crate) fn run(command: Command, session: &Session) -> Result {
         Command::Evaluate(args) => evaluate::run(&args, session),
         Command::Compare(args) => compare::run(&args, session),
         Command::Margins(args) => margins::run(&args, session),
+        Command::Path(args) => path::run(&args, session),
         Command::Inspect(args) => inspect::run(&args),
         Command::Datasets(args) => datasets::run(&args, session),
         Command::Completions(args) => completions::run(&args),

@@ -1,0 +1,203 @@
+use crate::failure::{Failure, Result};
+use crate::input::{DataArgs, PrepareArgs, RoleArgs};
+use crate::method::{LipArgs, Method, time_limit};
+use crate::output::{self, Align, TextTable, short};
+use crate::session::Session;
+use lipmetric::Labels;
+use lipmetric::learner::{LipFit, SupportPair, Training};
+use lipmetric::prepare::Preparation;
+use lipmetric::solver::{Budget, Status};
+use lipmetric::table::Table;
+use serde::Serialize;
+
+/// Learn Lip^D or Lip^I for a sequence of trade-offs, and show what each distance rests on
+///
+/// From c near c_max, where nothing is learned, down to a small part of it, in equal ratios. Each distance is certified. The
+/// support pairs are those whose margin or length decides the optimum: different labels that push apart, and the longest pairs
+/// that bound the diameter.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  lipmetric path --data echo
+  lipmetric path --data echo --method lip-d --points 5 --least 0.01 --support 3
+  lipmetric path --data echo --slack pair --json")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    data: DataArgs,
+    #[command(flatten)]
+    roles: RoleArgs,
+    #[command(flatten)]
+    prepare: PrepareArgs,
+    /// How the distance is learned: lip-d or lip-i
+    #[arg(long, value_enum, default_value_t = Method::LipI, help_heading = "Method")]
+    method: Method,
+    #[command(flatten, next_help_heading = "Method")]
+    lip: LipArgs,
+    /// How many trade-offs
+    #[arg(long, value_name = "N", default_value_t = 25, help_heading = "Path")]
+    points: usize,
+    /// The largest trade-off, as a fraction of c_max
+    #[arg(long, value_name = "FRACTION", default_value_t = 0.9, help_heading = "Path")]
+    most: f64,
+    /// The least trade-off, as a fraction of c_max
+    #[arg(long, value_name = "FRACTION", default_value_t = 0.001, help_heading = "Path")]
+    least: f64,
+    /// Show so many support pairs of each distance, those with the largest multipliers
+    #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Output")]
+    support: usize,
+    /// Stop after this many seconds, with what there is (exit code 4)
+    #[arg(long, value_name = "SECONDS", help_heading = "Method")]
+    time_limit: Option<f64>,
+    /// Print the result as JSON, every support pair in it
+    #[arg(long, help_heading = "Output")]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Point<'a> {
+    c_rel: f64,
+    c: Option<f64>,
+    status: Status,
+    objective: Option<f64>,
+    dual: Option<f64>,
+    gap: Option<f64>,
+    iterations: usize,
+    rank: usize,
+    support: Vec<Support<'a>>,
+}
+
+#[derive(Serialize)]
+struct Support<'a> {
+    /// Rows counted from 1, as in `margins`.
+    first: usize,
+    second: usize,
+    labels: [&'a str; 2],
+    role: &'static str,
+    multiplier: f64,
+}
+
+#[derive(Serialize)]
+struct Report<'a> {
+    method: &'a str,
+    c_max: Option<f64>,
+    notes: &'a [String],
+    points: Vec<Point<'a>>,
+}
+
+pub(crate) fn run(args: &Args, session: &Session) -> Result {
+    let lip = args.lip.along_a_path(args.method)?;
+    let fractions = fractions(args)?;
+    let table = args.data.table(&args.roles.ignore, session)?;
+    let data = args.roles.read(&table)?;
+    let preparation = Preparation::fit(data.schema, &data.frame, None, args.prepare.fill, args.prepare.scale)?;
+    let x = preparation.apply(&data.frame)?;
+    let training = Training::new(&x, &data.labels)?;
+    let mut observer = Budget::new(time_limit(args.time_limit)?, session.fit_observer());
+    let fits = lip.path(&training, &fractions, &mut observer)?;
+    drop(observer);
+    let Some(first) = fits.first() else { return Ok(()) };
+    let outcome = &first.fit.outcome;
+    let report = Report {
+        method: args.method.title(),
+        c_max: outcome.c_max,
+        notes: &outcome.notes,
+        points: fractions.iter().zip(&fits).map(|(&f, fit)| point(f, fit, &data.labels)).collect(),
+    };
+    if args.json {
+        output::print_json(&report)?;
+    } else {
+        output::print(&describe(&report, &table, args.support))?;
+    }
+    match fits.iter().map(|f| f.fit.outcome.status).find(|s| !s.converged()) {
+        None => Ok(()),
+        Some(Status::Interrupted) => Err(Failure::Interrupted(String::new())),
+        Some(status) => Err(Failure::NotConverged(format!("not converged: {}", status.describe()))),
+    }
+}
+
+/// From the largest to the least, in equal ratios.
+fn fractions(args: &Args) -> Result<Vec<f64>> {
+    let inside = |f: f64| f > 0.0 && f < 1.0;
+    if args.points == 0 {
+        return Err(Failure::Usage("--points: 0 trade-offs are no path; give 1 or more".to_owned()));
+    }
+    for (name, value) in [("--most", args.most), ("--least", args.least)] {
+        if !inside(value) {
+            return Err(Failure::Usage(format!("{name}: {value} is not between 0 and 1")));
+        }
+    }
+    if args.least > args.most {
+        return Err(Failure::Usage(format!("--least: {} is above --most, {}", args.least, args.most)));
+    }
+    let ratio = (args.least / args.most).ln() / (args.points.max(2) - 1) as f64;
+    Ok((0..args.points).map(|k| args.most * (ratio * k as f64).exp()).collect())
+}
+
+fn point<'a>(c_rel: f64, fit: &LipFit, labels: &'a Labels) -> Point<'a> {
+    let outcome = &fit.fit.outcome;
+    let name = |row: usize| labels.name(row);
+    let support = |s: SupportPair| Support {
+        first: s.first + 1,
+        second: s.second + 1,
+        labels: [name(s.first), name(s.second)],
+        role: if s.pushes { "margin" } else { "diameter" },
+        multiplier: s.multiplier,
+    };
+    Point {
+        c_rel,
+        c: outcome.c,
+        status: outcome.status,
+        objective: outcome.objective,
+        dual: outcome.dual,
+        gap: outcome.gap,
+        iterations: outcome.iterations,
+        rank: fit.fit.metric.rank(),
+        support: fit.support().into_iter().map(support).collect(),
+    }
+}
+
+fn describe(report: &Report<'_>, table: &Table, shown: usize) -> String {
+    let mut text = format!("{}: {}", table.origin, report.method);
+    if let Some(c_max) = report.c_max {
+        text += &format!(", c_max = {}", short(c_max));
+    }
+    text += "\n\n";
+    let mut rows = TextTable::new(vec![Align::Right; 8]);
+    rows.row(["c/c_max", "c", "objective", "certified gap", "rank", "margin pairs", "diameter pairs", "steps"]);
+    let number = |v: Option<f64>| v.map(short).unwrap_or_default();
+    for p in &report.points {
+        let margin = p.support.iter().filter(|s| s.role == "margin").count();
+        rows.row([
+            short(p.c_rel),
+            number(p.c),
+            number(p.objective),
+            number(p.gap),
+            p.rank.to_string(),
+            margin.to_string(),
+            (p.support.len() - margin).to_string(),
+            p.iterations.to_string(),
+        ]);
+    }
+    text += &rows.render();
+    for note in report.notes {
+        text += &format!("note: {note}\n");
+    }
+    for p in report.points.iter().filter(|_| shown > 0) {
+        text += &format!("\nsupport pairs at c/c_max = {}\n", short(p.c_rel));
+        let mut pairs =
+            TextTable::new(vec![Align::Left, Align::Left, Align::Left, Align::Left, Align::Left, Align::Right]);
+        pairs.row(["row", "label", "row", "label", "decides the", "multiplier"]);
+        for s in p.support.iter().take(shown) {
+            pairs.row([
+                table.place(s.first - 1),
+                s.labels[0].to_owned(),
+                table.place(s.second - 1),
+                s.labels[1].to_owned(),
+                s.role.to_owned(),
+                short(s.multiplier),
+            ]);
+        }
+        text += &pairs.render();
+    }
+    text
+}
