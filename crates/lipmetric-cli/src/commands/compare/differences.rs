@@ -1,0 +1,106 @@
+//! What the differences between the columns are worth.
+
+use super::grid::{Grid, bold, wrap};
+use crate::output::{Align, TextTable};
+use lipmetric::evaluate::statistics::Verdict;
+use lipmetric::evaluate::{Analysis, Comparison};
+
+/// The few lines that always follow the table.
+pub(super) fn brief(analysis: &Analysis, width: usize) -> String {
+    let sets = analysis.methods.first().map_or(0, |m| m.data.len());
+    let mut table = TextTable::new([vec![Align::Left], vec![Align::Right; 6], vec![Align::Left]].concat());
+    table.row([
+        &format!("against {}", analysis.against),
+        "better",
+        "worse",
+        "not shown",
+        "mean",
+        "p",
+        "Holm",
+        "over the data sets",
+    ]);
+    for method in &analysis.methods {
+        let (better, worse, neither) = method.counts();
+        table.row([
+            method.method.clone(),
+            better.to_string(),
+            worse.to_string(),
+            neither.to_string(),
+            method.mean_difference.map_or("-".to_owned(), |d| format!("{:+.2}", 100.0 * d)),
+            method.wilcoxon.map_or("-".to_owned(), |w| chance(w.p)),
+            method.wilcoxon_p_holm.map_or("-".to_owned(), chance),
+            if method.wilcoxon.is_some() { method.verdict.describe().to_owned() } else { String::new() },
+        ]);
+    }
+    let level = 100.0 * analysis.level;
+    let mut text = table.render();
+    let mut notes = format!(
+        "better, worse, not shown: data sets by the corrected resampled t-test at {level} %, Holm's correction over {} tests; \
+         mean: difference in points over the data sets; p: Wilcoxon's signed ranks over the data sets, exact, and after Holm's \
+         correction over {} methods",
+        analysis.tests,
+        analysis.methods.len()
+    );
+    let least = analysis.methods.iter().filter_map(|m| m.wilcoxon.map(|w| w.least_p)).fold(f64::INFINITY, f64::min);
+    if least.is_finite() && least * analysis.methods.len() as f64 > analysis.level {
+        notes += &format!(
+            "; {sets} data {} too few to show anything over the data sets at {level} % with so many methods",
+            if sets == 1 { "set is" } else { "sets are" }
+        );
+    }
+    text += &wrap(&notes, 0, width.min(100));
+    text += &wrap(&ranks(analysis), 0, width.min(100));
+    text
+}
+
+fn ranks(analysis: &Analysis) -> String {
+    let out = match &analysis.left_out[..] {
+        [] => String::new(),
+        names => format!(" ({} left out: a column has no result there)", names.join(", ")),
+    };
+    let (Some(test), Some(distance)) = (&analysis.friedman, analysis.critical_difference) else {
+        return format!("mean ranks: too few data sets with a result in every column to test them{out}");
+    };
+    let level = 100.0 * analysis.level;
+    let mut text = format!("mean ranks over {} data sets{out}: Friedman's test p = {}", test.n, chance(test.p));
+    if test.p > analysis.level {
+        text += ", no difference shown";
+    } else {
+        text += &format!("; ranks differ at {level} % (Nemenyi) where they are more than {distance:.2} apart: ");
+        let pairs: Vec<String> = analysis.apart.iter().map(|(a, b)| format!("{a} before {b}")).collect();
+        text += &if pairs.is_empty() { "no two are".to_owned() } else { pairs.join(", ") };
+        return text;
+    }
+    text + &format!(" (critical difference, Nemenyi at {level} %: {distance:.2})")
+}
+
+fn chance(p: f64) -> String {
+    if p < 0.001 { "<0.001".to_owned() } else { format!("{p:.3}") }
+}
+
+/// Every difference on every data set.
+pub(super) fn in_full(analysis: &Analysis, comparison: &Comparison, width: usize) -> String {
+    let mut grid = Grid::new(analysis.methods.iter().map(|m| m.method.as_str()));
+    for (s, name) in comparison.subjects.iter().enumerate() {
+        let cells = analysis.methods.iter().map(|method| match &method.data[s] {
+            None => "- ".to_owned(),
+            Some(one) => {
+                let mark = match one.verdict {
+                    Verdict::Better => "+",
+                    Verdict::Worse => "-",
+                    Verdict::NoDifferenceShown => " ",
+                };
+                let difference = format!("{:+.2}{mark}", 100.0 * one.test.difference);
+                let p = one.test.p.map_or("-".to_owned(), |p| chance(p).trim_start_matches('0').to_owned());
+                format!("{}\np {p} ", if mark == " " { difference } else { bold(&difference) })
+            }
+        });
+        grid.row(name, cells);
+    }
+    let head = format!(
+        "differences to {} in points, and p of the corrected resampled t-test before Holm's correction; + better, - worse after \
+         it",
+        analysis.against
+    );
+    wrap(&head, 0, width.min(100)) + "\n" + &grid.render(width)
+}
