@@ -84,7 +84,8 @@ fn a_cell_that_is_refused_is_marked_and_explained_and_the_rest_goes_on() {
     let haberman = table.lines().find(|l| l.starts_with("haberman")).unwrap();
     assert!(haberman.split_whitespace().any(|cell| cell == "-"), "{table}");
     assert!(table.contains("- haberman, Lip^D (2 of 2 splits)") && table.contains("c_max"), "{table}");
-    assert!(table.contains("haberman left out"), "{table}");
+    let words = table.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("(haberman left out"), "{table}");
     let report = room.json(&[&args[..], &["--json"]].concat());
     let cell = &report["data"][0]["methods"][1];
     assert!(cell["accuracy_mean"].is_null() && cell["splits"][0]["accuracy"].is_null());
@@ -102,7 +103,8 @@ fn a_cell_that_is_refused_is_marked_and_explained_and_the_rest_goes_on() {
 fn no_difference_is_called_that_the_test_does_not_support() {
     let room = Room::new();
     // The label is one of the columns, and one column is noise on a large scale.
-    let rows: String = (0..60).map(|i| format!("{},{},{}\n", i % 2, (i * 7919) % 97, if i % 2 == 0 { "a" } else { "b" })).collect();
+    let rows: String =
+        (0..60).map(|i| format!("{},{},{}\n", i % 2, (i * 7919) % 97, if i % 2 == 0 { "a" } else { "b" })).collect();
     room.write("t.csv", format!("tell,noise,class\n{rows}"));
     let args = ["compare", "t.csv", "echo", "--scale", "none", "--methods", "nn,lip-d:c-rel=0.1", "--json"];
     let report = room.json(&args);
@@ -116,7 +118,8 @@ fn no_difference_is_called_that_the_test_does_not_support() {
     // Two data sets cannot show anything together, whatever is seen on them.
     assert_eq!(report["statistics"]["methods"][0]["verdict"], "no_difference_shown");
     let table = room.ok(&args[..args.len() - 1]);
-    assert!(table.contains("2 data sets are too few"), "{table}");
+    let words = table.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("2 data sets are too few"), "{table}");
     // A method beside itself.
     let same = room.json(&["compare", "echo", "--methods", "nn,nn:k=1", "--json", "--repeats", "2"]);
     assert_eq!(same["statistics"]["methods"][0]["data"][0]["p"], 1.0);
@@ -171,16 +174,22 @@ fn what_cannot_be_compared_is_refused_by_name() {
 #[test]
 fn tables_fit_the_terminal() {
     let room = Room::new();
-    for (width, one_piece) in [(60, false), (80, true), (120, true)] {
-        let mut command = room.command(&["compare", "echo", "fertility", "--repeats", "2", "--stats", "--paper"]);
-        let out = command.env("COLUMNS", width.to_string()).output().unwrap();
-        let text = String::from_utf8(out.stdout).unwrap();
-        for line in text.lines() {
-            // Three columns of text may be lost to a name that is longer than the terminal is wide; none is here.
-            assert!(line.chars().count() <= width, "{width}: {line}");
-        }
-        assert_eq!(text.lines().filter(|l| l.starts_with("fit seconds")).count() == 1, one_piece, "{text}");
+    let run = |width: usize, extra: &[&str]| {
+        let mut command = room.command(&[&["compare", "echo", "fertility", "--repeats", "2"][..], extra].concat());
+        String::from_utf8(command.env("COLUMNS", width.to_string()).output().unwrap().stdout).unwrap()
+    };
+    let tables = |text: &str| text.lines().filter(|l| l.starts_with("fit seconds")).count();
+    for width in [80, 100, 120] {
+        let text = run(width, &["--stats", "--paper"]);
+        assert!(text.lines().all(|line| line.chars().count() <= width), "{width}: {text}");
+        assert_eq!(tables(&text), 1, "{text}");
     }
+    // What does not fit beside goes below.
+    let narrow = run(50, &[]);
+    assert!(tables(&narrow) > 1, "{narrow}");
+    assert!(narrow.lines().take_while(|l| !l.starts_with("accuracy")).all(|l| l.chars().count() <= 50), "{narrow}");
+    // Few columns have mean and deviation in one line.
+    assert!(run(80, &["--methods", "nn,lmnn"]).contains(" ± "));
 }
 
 #[cfg(unix)]
@@ -189,20 +198,24 @@ fn ctrl_c_ends_with_the_splits_that_are_whole() {
     use std::process::{Command, Stdio};
     let room = Room::new();
     let program = assert_cmd::cargo::cargo_bin!("lipmetric").to_owned();
-    let child = Command::new(program)
-        .args(["compare", "fertility", "--methods", "nn,nca", "--repeats", "1000000", "--json"])
-        .env("LIPMETRIC_DATA_DIR", room.path("data-folder"))
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    std::thread::sleep(std::time::Duration::from_secs(4));
-    Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
-    let out = child.wait_with_output().unwrap();
-    assert_eq!(out.status.code(), Some(130));
-    let report: Value = serde_json::from_slice(&out.stdout).unwrap();
+    let interrupted_after = |seconds: u64| {
+        let child = Command::new(&program)
+            .args(["compare", "fertility", "--methods", "nn,nca", "--repeats", "20000", "--json"])
+            .env("LIPMETRIC_DATA_DIR", room.path("data-folder"))
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        std::thread::sleep(std::time::Duration::from_secs(seconds));
+        Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+        let out = child.wait_with_output().unwrap();
+        assert_eq!(out.status.code(), Some(130));
+        // Empty on a machine that is too slow for a single split in that time.
+        serde_json::from_slice::<Value>(&out.stdout).ok()
+    };
+    let report = [1, 4, 16, 64].into_iter().find_map(interrupted_after).expect("a split in a minute");
     let done = report["repeats"].as_u64().unwrap();
-    assert!(done >= 1 && done < 1_000_000 && report["repeats_asked"] == 1_000_000);
+    assert!(done >= 1 && done < 20_000 && report["repeats_asked"] == 20_000);
     // They are what fewer repeats would have given.
     let few = room.json(&["compare", "fertility", "--methods", "nn,nca", "--repeats", "1", "--json"]);
     let first = |r: &Value| without_times(r["data"][0]["methods"][1]["splits"][0].clone());

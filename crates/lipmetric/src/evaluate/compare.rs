@@ -163,8 +163,10 @@ impl Comparison {
         let mut splits = subjects
             .iter()
             .map(|s| {
-                holdouts(&s.labels, protocol.train_fraction, protocol.repeats, protocol.seed)
-                    .map_err(|e| Error::data(format!("{}: {e}", s.name)))
+                holdouts(&s.labels, protocol.train_fraction, protocol.repeats, protocol.seed).map_err(|e| match e {
+                    Error::Data(text) => Error::data(format!("{}: {text}", s.name)),
+                    other => other,
+                })
             })
             .collect::<Result<Vec<_>>>()?;
         let (methods, cells) = (entries.len(), subjects.len() * entries.len());

@@ -11,7 +11,7 @@ use lipmetric::model::Voting;
 pub(super) const USUAL: [&str; 8] = ["lip-d", "lip-d-p", "lip-i", "lip-i-p", "nn", "lmnn", "mcml", "nca"];
 
 /// After how many iterations the paper's ADMM is stopped: see docs/paper.md.
-const PAPER_STEPS: usize = 100;
+const PAPER_STEPS: usize = 10;
 
 /// A method, and what was said about it alone.
 #[derive(Clone)]

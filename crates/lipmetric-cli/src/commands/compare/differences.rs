@@ -26,7 +26,7 @@ pub(super) fn brief(analysis: &Analysis, width: usize) -> String {
             better.to_string(),
             worse.to_string(),
             neither.to_string(),
-            method.mean_difference.map_or("-".to_owned(), |d| format!("{:+.2}", 100.0 * d)),
+            method.mean_difference.map_or("-".to_owned(), points),
             method.wilcoxon.map_or("-".to_owned(), |w| chance(w.p)),
             method.wilcoxon_p_holm.map_or("-".to_owned(), chance),
             if method.wilcoxon.is_some() { method.verdict.describe().to_owned() } else { String::new() },
@@ -74,6 +74,12 @@ fn ranks(analysis: &Analysis) -> String {
     text + &format!(" (critical difference, Nemenyi at {level} %: {distance:.2})")
 }
 
+/// A difference in points; what rounds to nothing has no sign.
+fn points(difference: f64) -> String {
+    let text = format!("{:+.2}", 100.0 * difference);
+    if matches!(text.as_str(), "+0.00" | "-0.00") { "0.00".to_owned() } else { text }
+}
+
 fn chance(p: f64) -> String {
     if p < 0.001 { "<0.001".to_owned() } else { format!("{p:.3}") }
 }
@@ -90,7 +96,7 @@ pub(super) fn in_full(analysis: &Analysis, comparison: &Comparison, width: usize
                     Verdict::Worse => "-",
                     Verdict::NoDifferenceShown => " ",
                 };
-                let difference = format!("{:+.2}{mark}", 100.0 * one.test.difference);
+                let difference = format!("{}{mark}", points(one.test.difference));
                 let p = one.test.p.map_or("-".to_owned(), |p| chance(p).trim_start_matches('0').to_owned());
                 format!("{}\np {p} ", if mark == " " { difference } else { bold(&difference) })
             }

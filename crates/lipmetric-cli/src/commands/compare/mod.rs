@@ -28,7 +28,7 @@ const LEVEL: f64 = 0.05;
 ///
 /// Every method sees the same stratified splits. The default is the paper's protocol and its columns: 60 % of each class to
 /// train, 10 times, one nearest neighbour; Lip^D and Lip^I with a slack per row and c = 1, solved to the optimum; Lip^D(P) and
-/// Lip^I(P) (lip-d-p, lip-i-p) with a slack per pair by the paper's ADMM, stopped after 100 iterations; NN; LMNN; MCML; NCA.
+/// Lip^I(P) (lip-d-p, lip-i-p) with a slack per pair by the paper's ADMM, stopped after 10 iterations; NN; LMNN; MCML; NCA.
 /// Without DATA: the bundled data sets, and those that have been fetched.
 ///
 /// The lines below the table say which differences the tests support. Ctrl-C and --time-limit end the run with a table of

@@ -2,7 +2,7 @@
 
 use super::grid::{Grid, bold, wrap};
 use super::{Args, Outcome};
-use lipmetric::evaluate::{Cell, Comparison, Summary};
+use lipmetric::evaluate::{Comparison, Summary};
 use lipmetric::learner::Learner;
 use lipmetric::model::Voting;
 use lipmetric::solver::Status;
@@ -72,6 +72,9 @@ fn grid(comparison: &Comparison, form: Form) -> Grid {
 }
 
 fn duration(seconds: f64) -> String {
+    if seconds < 1e-4 {
+        return "<.0001".to_owned();
+    }
     let digits = if seconds < 0.01 {
         4
     } else if seconds < 10.0 {
@@ -122,39 +125,41 @@ fn settings(outcome: &Outcome<'_>, width: usize) -> String {
 
 /// `slack instance, c 1`.
 fn parameters(learner: &dyn Learner) -> String {
-    let shown =
-        learner.parameters().into_iter().filter(|(_, value)| !value.is_null()).map(|(name, value)| match value {
-            serde_json::Value::String(text) => format!("{} {text}", name.replace('_', "-")),
-            other => format!("{} {other}", name.replace('_', "-")),
-        });
+    let shown = learner.parameters().into_iter().filter(|(_, value)| !value.is_null()).map(|(name, value)| {
+        let value = match (&value, value.as_f64()) {
+            (serde_json::Value::String(text), _) => text.clone(),
+            (_, Some(number)) => format!("{number:?}").trim_end_matches(".0").to_owned(),
+            (other, None) => other.to_string(),
+        };
+        format!("{} {value}", name.replace('_', "-"))
+    });
     shown.collect::<Vec<_>>().join(", ")
 }
 
-/// Cells without a result, and fits that ended early without having been told to.
+/// Cells without a result, and fits that ended before their tolerance.
 fn troubles(comparison: &Comparison) -> Vec<String> {
-    let mut refused: Vec<(String, Vec<String>)> = Vec::new();
+    let mut lines = Vec::new();
     for (subject, row) in comparison.subjects.iter().zip(&comparison.cells) {
         for (method, cell) in comparison.methods.iter().zip(row) {
             let Some(reason) = cell.refusal() else { continue };
             let count = cell.trials.iter().filter(|t| t.is_err()).count();
-            let place = format!("{subject}, {method} ({count} of {} splits)", cell.trials.len());
-            refused.push((reason.to_string(), vec![place]));
+            lines.push(format!("- {subject}, {method} ({count} of {} splits): {reason}", cell.trials.len()));
         }
     }
-    let mut lines: Vec<String> =
-        refused.into_iter().map(|(reason, places)| format!("- {}: {reason}", places.join("; "))).collect();
+    let mut early: Vec<(Status, Vec<String>)> = Vec::new();
     for (m, method) in comparison.methods.iter().enumerate() {
-        let cells: Vec<&Cell> = comparison.cells.iter().map(|row| &row[m]).collect();
-        let statuses = || cells.iter().flat_map(|c| c.trials.iter().flatten()).map(|t| t.outcome.status);
-        let early: Vec<Status> = statuses().filter(|s| !s.converged()).collect();
-        if let Some(first) = early.first() {
-            let all = statuses().count();
-            lines.push(format!(
-                "{method}: {} of {all} fits ended before the tolerance ({})",
-                early.len(),
-                first.describe()
-            ));
+        let trials = || comparison.cells.iter().flat_map(|row| row[m].trials.iter().flatten());
+        let mut left: Vec<Status> = trials().map(|t| t.outcome.status).filter(|s| !s.converged()).collect();
+        while let Some(&status) = left.first() {
+            let count = left.iter().filter(|s| **s == status).count();
+            left.retain(|s| *s != status);
+            let text = format!("{method} {count} of {} fits", trials().count());
+            match early.iter_mut().find(|e| e.0 == status) {
+                Some(known) => known.1.push(text),
+                None => early.push((status, vec![text])),
+            }
         }
     }
+    lines.extend(early.into_iter().map(|(status, texts)| format!("{}: {}", status.describe(), texts.join(", "))));
     lines
 }
