@@ -120,6 +120,10 @@ fn no_difference_is_called_that_the_test_does_not_support() {
     let table = room.ok(&args[..args.len() - 1]);
     let words = table.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("2 data sets are too few"), "{table}");
+    // On a single data set there is one test to tell.
+    let one = room.ok(&["compare", "t.csv", "--scale", "none", "--methods", "nn,lip-d:c-rel=0.1"]);
+    let verdict = one.lines().find(|l| l.starts_with("Lip^D:c-rel=0.1 ") && l.ends_with("better"));
+    assert!(verdict.is_some() && !one.contains("Wilcoxon"), "{one}");
     // A method beside itself.
     let same = room.json(&["compare", "echo", "--methods", "nn,nn:k=1", "--json", "--repeats", "2"]);
     assert_eq!(same["statistics"]["methods"][0]["data"][0]["p"], 1.0);

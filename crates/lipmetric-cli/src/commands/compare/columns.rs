@@ -108,7 +108,7 @@ impl Column {
         let rivals = self.own.rivals.or(shared.rivals);
         match rivals.learner(self.method, &lip.shared(), None)? {
             Some(rival) => Ok(rival),
-            None => lip.learner(self.method, TradeOff::Absolute(1.0), None),
+            None => lip.learner(self.method, TradeOff::Absolute(1.0), rivals.metric()?),
         }
     }
 

@@ -8,6 +8,33 @@ use lipmetric::evaluate::{Analysis, Comparison};
 /// The few lines that always follow the table.
 pub(super) fn brief(analysis: &Analysis, width: usize) -> String {
     let sets = analysis.methods.first().map_or(0, |m| m.data.len());
+    if sets == 1 { on_one(analysis, width) } else { over_many(analysis, sets, width) }
+}
+
+/// A single data set: there is nothing to test over data sets.
+fn on_one(analysis: &Analysis, width: usize) -> String {
+    let mut table = TextTable::new([vec![Align::Left], vec![Align::Right; 3], vec![Align::Left]].concat());
+    table.row([&format!("against {}", analysis.against), "difference", "p", "Holm", ""]);
+    for method in &analysis.methods {
+        let one = method.data.first().and_then(Option::as_ref);
+        let figure = |p: Option<f64>| p.map_or("-".to_owned(), chance);
+        table.row([
+            method.method.clone(),
+            one.map_or("-".to_owned(), |d| points(d.test.difference)),
+            figure(one.and_then(|d| d.test.p)),
+            figure(one.and_then(|d| d.p_holm)),
+            one.map_or(String::new(), |d| d.verdict.describe().to_owned()),
+        ]);
+    }
+    let note = format!(
+        "differences in points; p: corrected resampled t-test, and after Holm's correction over {} tests, held against {} %",
+        analysis.tests,
+        100.0 * analysis.level
+    );
+    table.render() + &wrap(&note, 0, width.min(100))
+}
+
+fn over_many(analysis: &Analysis, sets: usize, width: usize) -> String {
     let mut table = TextTable::new([vec![Align::Left], vec![Align::Right; 6], vec![Align::Left]].concat());
     table.row([
         &format!("against {}", analysis.against),
@@ -44,8 +71,7 @@ pub(super) fn brief(analysis: &Analysis, width: usize) -> String {
     let least = analysis.methods.iter().filter_map(|m| m.wilcoxon.map(|w| w.least_p)).fold(f64::INFINITY, f64::min);
     if least.is_finite() && least * analysis.methods.len() as f64 > analysis.level {
         notes += &format!(
-            "; {sets} data {} too few to show anything over the data sets at {level} % with so many methods",
-            if sets == 1 { "set is" } else { "sets are" }
+            "; {sets} data sets are too few to show anything over the data sets at {level} % with so many methods"
         );
     }
     text += &wrap(&notes, 0, width.min(100));

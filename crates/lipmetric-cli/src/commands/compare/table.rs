@@ -56,7 +56,7 @@ fn grid(comparison: &Comparison, form: Form) -> Grid {
         });
         grid.row(name, cells);
     }
-    if methods > 1 {
+    if methods > 1 && comparison.subjects.len() > 1 {
         grid.row("# of best", (0..methods).map(|m| format!("{} ", best.iter().filter(|b| b[m]).count())));
         let rank = |r: Option<f64>| r.map_or("- ".to_owned(), |r| format!("{r:.2} "));
         let ranks = comparison.average_ranks();
