@@ -85,7 +85,7 @@ impl Session {
 
     /// Watches many fits, which shall not go on for longer than the limit.
     pub(crate) fn supervisor(&self, what: &'static str, limit: Option<Duration>) -> ManyFits {
-        let bar = self.bar(ProgressBar::new(0), "{prefix} {wide_bar} {pos}/{len} {msg}");
+        let bar = self.bar(ProgressBar::new(1), "{prefix} {wide_bar} {pos}/{len} {msg}");
         bar.set_prefix(what);
         // A limit beyond what the clock can tell is none.
         let end = limit.and_then(|limit| Instant::now().checked_add(limit));

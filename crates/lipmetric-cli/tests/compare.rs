@@ -83,19 +83,22 @@ fn a_cell_that_is_refused_is_marked_and_explained_and_the_rest_goes_on() {
     let table = room.ok(&args);
     let haberman = table.lines().find(|l| l.starts_with("haberman")).unwrap();
     assert!(haberman.split_whitespace().any(|cell| cell == "-"), "{table}");
-    assert!(table.contains("- haberman, Lip^D (2 of 2 splits)") && table.contains("c_max"), "{table}");
+    assert!(table.contains("- haberman, Lip^D (") && table.contains("c_max"), "{table}");
     let words = table.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("(haberman left out"), "{table}");
     let report = room.json(&[&args[..], &["--json"]].concat());
     let cell = &report["data"][0]["methods"][1];
-    assert!(cell["accuracy_mean"].is_null() && cell["splits"][0]["accuracy"].is_null());
-    assert!(cell["splits"][0]["refused"].as_str().unwrap().contains("c_max"));
+    assert!(cell["accuracy_mean"].is_null());
+    // c = 1 is above c_max on some splits and below it on others.
+    let refused = cell["splits"].as_array().unwrap().iter().position(|s| s["accuracy"].is_null()).unwrap();
+    assert!(cell["splits"][refused]["refused"].as_str().unwrap().contains("c_max"));
     let statistics = &report["statistics"];
     assert_eq!(statistics["left_out"], serde_json::json!(["haberman"]));
     assert!(statistics["methods"][0]["data"][0].is_null() && statistics["methods"][1]["data"][0].is_object());
     let csv = room.ok(&[&args[..], &["--csv"]].concat());
     assert_eq!(csv.lines().count(), 1 + 2 * 3 * 2);
-    assert!(csv.lines().any(|l| l.starts_with("\"haberman\",\"Lip^D\",1,,,,,\"")), "{csv}");
+    let line = format!("\"haberman\",\"Lip^D\",{},,,,,\"parameter", refused + 1);
+    assert!(csv.lines().any(|l| l.starts_with(&line)), "{csv}");
     assert!(csv.lines().any(|l| l.starts_with("\"echo\",\"NN\",2,0.") && l.contains(",closed_form,")), "{csv}");
 }
 
@@ -219,7 +222,7 @@ fn ctrl_c_ends_with_the_splits_that_are_whole() {
     };
     let report = [1, 4, 16, 64].into_iter().find_map(interrupted_after).expect("a split in a minute");
     let done = report["repeats"].as_u64().unwrap();
-    assert!(done >= 1 && done < 20_000 && report["repeats_asked"] == 20_000);
+    assert!((1..20_000).contains(&done) && report["repeats_asked"] == 20_000);
     // They are what fewer repeats would have given.
     let few = room.json(&["compare", "fertility", "--methods", "nn,nca", "--repeats", "1", "--json"]);
     let first = |r: &Value| without_times(r["data"][0]["methods"][1]["splits"][0].clone());
