@@ -71,6 +71,7 @@ fn grid(comparison: &Comparison, form: Form) -> Grid {
     grid
 }
 
+/// Always as wide: the table's layout must not depend on the clock.
 fn duration(seconds: f64) -> String {
     if seconds < 1e-4 {
         return "<.0001".to_owned();
@@ -82,7 +83,7 @@ fn duration(seconds: f64) -> String {
     } else {
         1
     };
-    format!("{seconds:.digits$}")
+    format!("{seconds:6.digits$}")
 }
 
 fn caption(outcome: &Outcome<'_>, args: &Args) -> String {
