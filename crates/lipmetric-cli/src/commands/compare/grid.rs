@@ -125,11 +125,8 @@ mod tests {
         let mut grid = Grid::new(["one", "two:c=1", "three"]);
         grid.row("row", ["1\n±2".to_owned(), "3".to_owned(), "4".to_owned()]);
         assert_eq!(grid.width(), 3 + 5 + 5 + 7);
-        assert_eq!(grid.render(80), "     one  two  three\n          c=1\nrow    1    3      4\n      ±2\n");
-        assert_eq!(
-            grid.render(14),
-            "     one  two\n          c=1\nrow    1    3\n      ±2\n\n     three\nrow      4\n"
-        );
+        assert_eq!(grid.render(80), "    one  two  three\n         c=1\nrow    1    3      4\n      ±2\n");
+        assert_eq!(grid.render(14), "    one  two\n         c=1\nrow    1    3\n      ±2\n\n    three\nrow      4\n");
         // Even one column alone may be too wide: it is printed nevertheless.
         assert_eq!(grid.render(1).lines().filter(|l| l.starts_with("row")).count(), 3);
     }
