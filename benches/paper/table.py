@@ -13,6 +13,15 @@ from printed import COLUMNS, PRINTED
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
+def odd_ones(report):
+    """Printed means that are no multiple of 1 / (10 n_test), to two decimals, for the n_test of the splits here."""
+    for row in report["data"]:
+        right = 10 * row["test_rows"]
+        for column, (mean, _) in PRINTED[row["name"]].items():
+            if abs(100 * round(mean / 100 * right) / right - mean) > 0.0051:
+                yield f"{row['name']} {column}"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--program", default=str(ROOT / "target" / "release" / "lipmetric"))
@@ -42,6 +51,7 @@ def main():
             if abs(z) > 2:
                 far.append(f"{name} {column} ({z:+.1f})")
         print(line + "|")
+    print(f"\nno multiples of 1 / (10 n_test): {', '.join(odd_ones(report))}")
     print(f"\nwithin the printed standard deviation: {within} of {compared}; further than 2 standard errors: {len(far)}: {', '.join(far)}")
 
 
