@@ -106,7 +106,7 @@ impl MethodArgs {
 }
 
 /// Parameters of Lip^D and Lip^I. What is not given takes the learner's default.
-#[derive(Args)]
+#[derive(Args, Clone)]
 pub(crate) struct LipArgs {
     /// Whether each pair of rows or each row has a slack of its own (lip-d, lip-i; lmnn, where a pair
     /// is a target and an impostor) [default: instance; lmnn: pair]
@@ -211,6 +211,61 @@ impl LipArgs {
             || self.solver.is_some()
             || self.mu.is_some()
             || self.rank.is_some()
+    }
+
+    /// These, and where nothing is said, the others.
+    pub(crate) fn or(&self, others: &Self) -> Self {
+        let trade_off = if self.c.is_some() || self.c_rel.is_some() { self } else { others };
+        let anchor = if self.anchor.is_some() { self } else { others };
+        Self {
+            slack: self.slack.or(others.slack),
+            c: trade_off.c,
+            c_rel: trade_off.c_rel,
+            diameter: self.diameter.or(others.diameter),
+            anchor: anchor.anchor,
+            anchor_weight: self.anchor_weight.or(anchor.anchor_weight),
+            solver: self.solver.or(others.solver),
+            mu: self.mu.or(others.mu),
+            rank: self.rank.or(others.rank),
+            balanced: self.balanced || others.balanced,
+            tol: self.tol.or(others.tol),
+            max_iter: self.max_iter.or(others.max_iter),
+        }
+    }
+
+    /// The same trade-off and penalty by the paper's algorithm, which has a slack per pair; stopped after so many steps
+    /// where their number was not said.
+    pub(crate) fn by_the_paper(&self, steps: usize) -> Self {
+        Self {
+            slack: Some(SlackRule::Pair),
+            solver: Some(SolverChoice::Paper),
+            max_iter: self.max_iter.or(Some(steps)),
+            diameter: None,
+            anchor: None,
+            anchor_weight: None,
+            rank: None,
+            balanced: false,
+            ..self.clone()
+        }
+    }
+
+    /// Whether something is said that [`LipArgs::by_the_paper`] would not heed.
+    pub(crate) fn beyond_the_paper(&self) -> bool {
+        let without = Self { mu: None, ..self.clone() };
+        self.slack.is_some() || without.given_extras()
+    }
+
+    /// Whether a penalty is given.
+    pub(crate) fn has_mu(&self) -> bool {
+        self.mu.is_some()
+    }
+
+    /// The same without a penalty, if that is for another solver than this one.
+    pub(crate) fn without_idle_mu(mut self) -> Self {
+        if self.solver != Some(SolverChoice::Paper) {
+            self.mu = None;
+        }
+        self
     }
 
     /// What other methods have as well.
@@ -347,7 +402,7 @@ pub(crate) struct VotingArgs {
     weights: Votes,
 }
 
-fn neighbours(text: &str) -> std::result::Result<usize, String> {
+pub(crate) fn neighbours(text: &str) -> std::result::Result<usize, String> {
     if text == "auto" {
         return Ok(Voting::CHOOSE);
     }
@@ -360,6 +415,12 @@ enum Votes {
     Uniform,
     /// By the inverse of the distance
     Distance,
+}
+
+impl Default for VotingArgs {
+    fn default() -> Self {
+        Self { k: 1, weights: Votes::Uniform }
+    }
 }
 
 impl VotingArgs {

@@ -63,7 +63,7 @@ impl TextTable {
 }
 
 /// Columns a cell takes on a terminal; colour codes take none.
-fn visible_width(cell: &str) -> usize {
+pub(crate) fn visible_width(cell: &str) -> usize {
     let mut plain = String::new();
     let mut rest = cell;
     while let Some(at) = rest.find('\x1b') {

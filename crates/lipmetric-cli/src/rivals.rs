@@ -17,7 +17,7 @@ pub(crate) struct Shared {
 }
 
 /// Parameters of LMNN, LMML, NCA and MCML. What is not given takes the learner's default.
-#[derive(Args)]
+#[derive(Args, Clone)]
 #[command(next_help_heading = "Other methods")]
 pub(crate) struct RivalArgs {
     /// How many directions the distance looks at (lmnn, lmml, nca, mcml) [default: all]
@@ -65,6 +65,19 @@ macro_rules! with {
 }
 
 impl RivalArgs {
+    /// These, and where nothing is said, the others.
+    pub(crate) fn or(&self, others: &Self) -> Self {
+        let start = if self.init.is_some() || self.warm_start.is_some() { self } else { others };
+        Self {
+            n_components: self.n_components.or(others.n_components),
+            init: start.init.clone(),
+            warm_start: start.warm_start.clone(),
+            targets: self.targets.or(others.targets),
+            push: self.push.or(others.push),
+            alpha: self.alpha.or(others.alpha),
+        }
+    }
+
     /// Refuses options that the method does not have.
     pub(crate) fn check(&self, method: Method) -> Result {
         let all = &[Method::Lmnn, Method::Lmml, Method::Nca, Method::Mcml][..];

@@ -2,14 +2,14 @@
 
 use crate::cli::Global;
 use crate::failure::{Failure, Result};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use lipmetric::evaluate::Supervisor;
+use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use lipmetric::evaluate::{Advance, Supervisor};
 use lipmetric::solver::{Observer, Progress, Stop};
 use std::io::IsTerminal;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 pub(crate) struct Session {
     quiet: bool,
@@ -83,11 +83,13 @@ impl Session {
         FitObserver { session: self, bar }
     }
 
-    /// Watches many fits.
-    pub(crate) fn supervisor(&self, what: &'static str) -> ManyFits {
-        let bar = self.bar(ProgressBar::new(0), "{msg} {wide_bar} {pos}/{len}, {eta} left");
-        bar.set_message(what);
-        ManyFits { bar, interrupted: Arc::clone(&self.interrupted) }
+    /// Watches many fits, which shall not go on for longer than the limit.
+    pub(crate) fn supervisor(&self, what: &'static str, limit: Option<Duration>) -> ManyFits {
+        let bar = self.bar(ProgressBar::new(1), "{prefix} {wide_bar} {pos}/{len} {msg}");
+        bar.set_prefix(what);
+        // A limit beyond what the clock can tell is none.
+        let end = limit.and_then(|limit| Instant::now().checked_add(limit));
+        ManyFits { bar, stop: StopOnly { interrupted: Arc::clone(&self.interrupted), end } }
     }
 }
 
@@ -125,32 +127,45 @@ impl Drop for FitObserver<'_> {
     }
 }
 
-/// Watches only for Ctrl-C.
-struct StopOnly(Arc<AtomicBool>);
+/// Watches only for Ctrl-C and the clock.
+#[derive(Clone)]
+struct StopOnly {
+    interrupted: Arc<AtomicBool>,
+    end: Option<Instant>,
+}
+
+impl StopOnly {
+    fn now(&self) -> bool {
+        self.interrupted.load(Ordering::SeqCst) || self.end.is_some_and(|end| Instant::now() >= end)
+    }
+}
 
 impl Observer for StopOnly {
     fn progress(&mut self, _: &Progress) -> ControlFlow<Stop> {
-        if self.0.load(Ordering::SeqCst) { ControlFlow::Break(Stop::Interrupted) } else { ControlFlow::Continue(()) }
+        if self.now() { ControlFlow::Break(Stop::Interrupted) } else { ControlFlow::Continue(()) }
     }
 }
 
 pub(crate) struct ManyFits {
     bar: ProgressBar,
-    interrupted: Arc<AtomicBool>,
+    stop: StopOnly,
 }
 
 impl Supervisor for ManyFits {
     fn observer(&self) -> Box<dyn Observer> {
-        Box::new(StopOnly(Arc::clone(&self.interrupted)))
+        Box::new(self.stop.clone())
     }
 
-    fn finished(&self, total: usize) {
-        self.bar.set_length(total as u64);
-        self.bar.inc(1);
+    fn advanced(&self, at: &Advance) {
+        self.bar.set_length(at.total as u64);
+        self.bar.set_position(at.done as u64);
+        // Whole seconds, rounded up: a bar that says 0 and goes on is no help.
+        let left = Duration::from_secs(at.seconds_left.ceil() as u64);
+        self.bar.set_message(format!("{} left", HumanDuration(left)));
     }
 
     fn cancelled(&self) -> bool {
-        self.interrupted.load(Ordering::SeqCst)
+        self.stop.now()
     }
 }
 

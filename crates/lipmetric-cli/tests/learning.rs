@@ -38,7 +38,7 @@ fn a_trade_off_at_which_nothing_is_learned_is_refused_with_the_number() {
     assert!(room.fails(2, &["fit", "--data", "haberman", "--method", "nn", "--c", "1"]).contains("lip-d"));
     // In a comparison such a cell is marked, and the rest goes on.
     let table = room.ok(&["compare", "haberman", "--methods", "lip-d,nn", "--slack", "pair", "--c", "1e9"]);
-    assert!(table.contains("- haberman, Lip^D:") && table.contains("c_max"), "{table}");
+    assert!(table.contains("- haberman, Lip^D (10 of 10 splits)") && table.contains("c_max"), "{table}");
 }
 
 #[test]

@@ -4,13 +4,12 @@ use crate::input::{DataArgs, PrepareArgs, RoleArgs};
 use crate::method::MethodArgs;
 use crate::output::{self, Align, TextTable, short};
 use crate::session::Session;
-use lipmetric::evaluate::{ClassScore, Confusion, Split, Summary, Supervisor, Trial, folds, holdouts};
+use lipmetric::evaluate::{ClassScore, Confusion, Split, Subject, Summary, folds, holdouts};
 use lipmetric::lipschitz::certified_accuracy;
 use lipmetric::model::Recipe;
 use lipmetric::prepare::{ColumnRef, Schema, Unseen};
 use lipmetric::table::Table;
 use lipmetric_io::model::load_model;
-use rayon::prelude::*;
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -160,22 +159,10 @@ fn judge_method(args: &Args, session: &Session) -> Result<Report> {
             format!("{} stratified splits, {} of each class to train", args.repeats, args.train_fraction),
         ),
     };
-    let supervisor = session.supervisor("splits");
-    let trials = splits
-        .par_iter()
-        .with_max_len(1)
-        .map(|split| {
-            if supervisor.cancelled() {
-                return Err(lipmetric::Error::Interrupted);
-            }
-            let observer = &mut *supervisor.observer();
-            let trial = Trial::run(&recipe, &data.schema, &data.frame, &data.labels, split, observer);
-            supervisor.finished(splits.len());
-            trial
-        })
-        .collect::<Result<Vec<_>, _>>()?;
+    let subject = Subject { name: table.origin.clone(), schema: data.schema, frame: data.frame, labels: data.labels };
+    let trials = subject.trials(&recipe, &splits, &session.supervisor("splits", None))?;
     session.go_on()?;
-    let mut confusion = Confusion::new(data.labels.classes().to_vec());
+    let mut confusion = Confusion::new(subject.labels.classes().to_vec());
     for trial in &trials {
         confusion.merge(&trial.confusion);
     }

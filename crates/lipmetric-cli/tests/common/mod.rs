@@ -41,8 +41,8 @@ impl Room {
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::cargo_bin("lipmetric").expect("the program");
         command.current_dir(self.dir.path()).args(args);
-        // A data folder of the user's must not change what the tests see.
-        command.env("LIPMETRIC_DATA_DIR", self.path("data-folder")).env_remove("NO_COLOR");
+        // A data folder of the user's must not change what the tests see, nor their terminal.
+        command.env("LIPMETRIC_DATA_DIR", self.path("data-folder")).env_remove("NO_COLOR").env_remove("COLUMNS");
         command
     }
 

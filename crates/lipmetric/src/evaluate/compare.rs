@@ -1,9 +1,9 @@
-use super::{Split, Trial, holdouts};
+use super::statistics::ranks;
+use super::{Advance, Split, Trial, holdouts, jobs};
 use crate::model::Recipe;
 use crate::prepare::{Frame, Schema};
-use crate::solver::Observer;
+use crate::solver::{Observer, Status};
 use crate::{Error, Labels, Result};
-use rayon::prelude::*;
 
 /// A data set to compare on.
 #[derive(Debug, Clone)]
@@ -16,6 +16,28 @@ pub struct Subject {
     pub frame: Frame,
     /// Its labels.
     pub labels: Labels,
+}
+
+impl Subject {
+    /// Fits and judges a recipe on each of these splits, in parallel.
+    ///
+    /// # Errors
+    /// If the recipe cannot be fitted on one of them, or the supervisor gives up.
+    pub fn trials(&self, recipe: &Recipe<'_>, splits: &[Split], supervisor: &dyn Supervisor) -> Result<Vec<Trial>> {
+        let trials = jobs::run(splits.len(), 1, |_| 0, supervisor, |job| self.trial(recipe, &splits[job], supervisor));
+        trials.into_iter().map(|trial| trial.flatten().unwrap_or(Err(Error::Interrupted))).collect()
+    }
+
+    /// One trial; `None` if it was given up on the way.
+    fn trial(&self, recipe: &Recipe<'_>, split: &Split, supervisor: &dyn Supervisor) -> Option<Result<Trial>> {
+        let observer = &mut *supervisor.observer();
+        let trial = Trial::run(recipe, &self.schema, &self.frame, &self.labels, split, observer);
+        match &trial {
+            Ok(t) if t.outcome.status == Status::Interrupted => None,
+            Err(Error::Interrupted) => None,
+            _ => Some(trial),
+        }
+    }
 }
 
 /// A recipe under the name that the table's column shows.
@@ -45,13 +67,13 @@ impl Default for Protocol {
     }
 }
 
-/// Watches a comparison, from several threads at once.
+/// Watches many fits, from several threads at once.
 pub trait Supervisor: Sync {
     /// An observer for one fit.
     fn observer(&self) -> Box<dyn Observer>;
 
-    /// One fit has been judged, `total` there are.
-    fn finished(&self, total: usize);
+    /// One more fit has been judged.
+    fn advanced(&self, at: &Advance);
 
     /// Whether to give up.
     fn cancelled(&self) -> bool;
@@ -126,61 +148,76 @@ pub struct Comparison {
 impl Comparison {
     /// Runs every recipe on every split of every data set, in parallel. The result does not depend on the threads.
     ///
+    /// All of the first split is done before the second is begun, and so on. If the supervisor gives up, the comparison
+    /// has the splits that are whole: it is what the same call with fewer repeats gives.
+    ///
     /// # Errors
-    /// If a data set cannot be split, or the supervisor gives up. A recipe that cannot be fitted on some split is not
-    /// an error: its cell says why.
+    /// If a data set cannot be split, or the supervisor gives up before a split is whole. A recipe that cannot be fitted
+    /// on some split is not an error: its cell says why.
     pub fn run(
         subjects: &[Subject],
         entries: &[Entry<'_>],
         protocol: &Protocol,
         supervisor: &dyn Supervisor,
     ) -> Result<Self> {
-        let splits = subjects
+        let mut splits = subjects
             .iter()
             .map(|s| {
-                holdouts(&s.labels, protocol.train_fraction, protocol.repeats, protocol.seed)
-                    .map_err(|e| Error::data(format!("{}: {e}", s.name)))
+                holdouts(&s.labels, protocol.train_fraction, protocol.repeats, protocol.seed).map_err(|e| match e {
+                    Error::Data(text) => Error::data(format!("{}: {text}", s.name)),
+                    other => other,
+                })
             })
             .collect::<Result<Vec<_>>>()?;
-        let tasks: Vec<(usize, usize, usize)> = (0..subjects.len())
-            .flat_map(|s| (0..entries.len()).map(move |m| (s, m)))
-            .flat_map(|(s, m)| (0..protocol.repeats).map(move |r| (s, m, r)))
-            .collect();
-        let trials: Vec<Option<Result<Trial>>> = tasks
-            .par_iter()
-            .with_max_len(1)
-            .map(|&(s, m, r)| {
-                if supervisor.cancelled() {
-                    return None;
-                }
-                let subject = &subjects[s];
-                let trial = Trial::run(
-                    &entries[m].recipe,
-                    &subject.schema,
-                    &subject.frame,
-                    &subject.labels,
-                    &splits[s][r],
-                    &mut *supervisor.observer(),
-                );
-                supervisor.finished(tasks.len());
-                Some(trial)
-            })
-            .collect();
-        if supervisor.cancelled() {
+        let (methods, cells) = (entries.len(), subjects.len() * entries.len());
+        let trials = jobs::run(
+            cells * protocol.repeats,
+            cells,
+            |job| job % cells,
+            supervisor,
+            |job| {
+                let (repeat, s, m) = (job / cells, job % cells / methods, job % methods);
+                subjects[s].trial(&entries[m].recipe, &splits[s][repeat], supervisor)
+            },
+        );
+        let mut whole = 0;
+        let mut columns: Vec<Vec<Result<Trial>>> = vec![Vec::new(); cells];
+        let mut trials = trials.into_iter().map(Option::flatten);
+        while whole < protocol.repeats {
+            let Some(row) = trials.by_ref().take(cells).collect::<Option<Vec<_>>>() else { break };
+            columns.iter_mut().zip(row).for_each(|(column, trial)| column.push(trial));
+            whole += 1;
+        }
+        if whole == 0 && cells > 0 {
             return Err(Error::Interrupted);
         }
-        let mut trials = trials.into_iter().flatten();
-        let cells = (0..subjects.len())
-            .map(|_| {
-                (0..entries.len()).map(|_| Cell { trials: trials.by_ref().take(protocol.repeats).collect() }).collect()
-            })
-            .collect();
+        splits.iter_mut().for_each(|s| s.truncate(whole));
+        let mut columns = columns.into_iter();
+        let cells =
+            subjects.iter().map(|_| columns.by_ref().take(methods).map(|trials| Cell { trials }).collect()).collect();
         Ok(Self {
             subjects: subjects.iter().map(|s| s.name.clone()).collect(),
             methods: entries.iter().map(|e| e.name.clone()).collect(),
             splits,
             cells,
         })
+    }
+
+    /// How many splits each data set has: as many as asked for, or fewer if the supervisor gave up.
+    #[must_use]
+    pub fn repeats(&self) -> usize {
+        self.splits.first().map_or(0, Vec::len)
+    }
+
+    /// The mean rank of each method, 1 being the best, over the data sets where every method has a result; `None` of no
+    /// such data set.
+    #[must_use]
+    pub fn average_ranks(&self) -> Option<Vec<f64>> {
+        let means = |row: &Vec<Cell>| row.iter().map(|c| Some(c.accuracy()?.mean)).collect::<Option<Vec<f64>>>();
+        let complete: Vec<Vec<f64>> = self.cells.iter().filter_map(means).map(|m| ranks(&m)).collect();
+        let n = complete.len() as f64;
+        (!complete.is_empty())
+            .then(|| (0..self.methods.len()).map(|m| complete.iter().map(|row| row[m]).sum::<f64>() / n).collect())
     }
 
     /// For each data set, the methods with the highest mean accuracy; equal is what prints as equal, in hundredths of

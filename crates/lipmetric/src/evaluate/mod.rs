@@ -1,11 +1,17 @@
-//! Judging: splits, scores, trials of a whole recipe, comparison tables.
+//! Judging: splits, scores, trials of a whole recipe, comparison tables and what they show.
 
+mod analysis;
 mod compare;
+mod jobs;
+pub mod paper;
 mod score;
 mod split;
+pub mod statistics;
 mod trial;
 
+pub use analysis::{Against, Analysis, OnOne};
 pub use compare::{Cell, Comparison, Entry, Protocol, Subject, Summary, Supervisor};
+pub use jobs::Advance;
 pub use score::{ClassScore, Confusion};
 pub use split::{Split, folds, holdouts};
 pub use trial::Trial;

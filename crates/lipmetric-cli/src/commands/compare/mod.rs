@@ -1,0 +1,222 @@
+mod beside;
+mod columns;
+mod differences;
+mod grid;
+mod report;
+mod table;
+
+use crate::failure::{Failure, Result};
+use crate::input::{PrepareArgs, ReadArgs, RoleArgs};
+use crate::method::{LipArgs, VotingArgs, time_limit};
+use crate::output;
+use crate::rivals::RivalArgs;
+use crate::session::Session;
+use beside::PaperReport;
+use columns::{Column, Shared, USUAL, column};
+use lipmetric::evaluate::{Analysis, Comparison, Entry, Protocol, Subject};
+use lipmetric::learner::Learner;
+use lipmetric::model::{Recipe, Voting};
+use lipmetric::table::Table;
+use lipmetric_io::{Source, datasets, read_table};
+use report::{Report, as_csv};
+use std::time::Instant;
+
+/// The chance of a false call that is allowed.
+const LEVEL: f64 = 0.05;
+
+/// Compare methods on data sets, by repeated splits
+///
+/// Every method sees the same stratified splits. The default is the paper's protocol and its columns: 60 % of each class to
+/// train, 10 times, one nearest neighbour; Lip^D and Lip^I with a slack per row and c = 1, solved to the optimum; Lip^D(P) and
+/// Lip^I(P) (lip-d-p, lip-i-p) with a slack per pair by the paper's ADMM, stopped after 10 iterations; NN; LMNN; MCML; NCA.
+/// Without DATA: the bundled data sets, and those that have been fetched.
+///
+/// The lines below the table say which differences the tests support. Ctrl-C and --time-limit end the run with a table of
+/// the splits that are whole.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  lipmetric compare echo fertility --paper
+  lipmetric compare haberman --methods nn,nn:k=9,lip-i:c-rel=0.1 --stats
+  lipmetric datasets export voting -o votes.csv
+  lipmetric compare votes.csv --methods nn,lmnn --k 3 --csv")]
+pub(crate) struct Args {
+    /// Data sets of the program, by name, or files, the label in their last column
+    #[arg(value_name = "DATA")]
+    data: Vec<String>,
+    /// The methods, separated by commas: lip-d, lip-d-p, lip-i, lip-i-p, nn, lmnn, lmml, mcml, nca; with
+    /// options of a column's own after colons, as in lip-i:c=0.1:slack=pair
+    #[arg(long, value_parser = column, value_delimiter = ',', value_name = "METHODS", default_values = USUAL)]
+    methods: Vec<Column>,
+    #[command(flatten)]
+    lip: LipArgs,
+    #[command(flatten)]
+    rivals: RivalArgs,
+    #[command(flatten)]
+    voting: VotingArgs,
+    #[command(flatten)]
+    prepare: PrepareArgs,
+    #[command(flatten)]
+    roles: RoleArgs,
+    #[command(flatten)]
+    reading: ReadArgs,
+    /// How many splits
+    #[arg(long, value_name = "N", default_value_t = 10, help_heading = "Splits")]
+    repeats: usize,
+    /// The part of each class to train on
+    #[arg(long, value_name = "FRACTION", default_value_t = 0.6, help_heading = "Splits")]
+    train_fraction: f64,
+    /// Decides the splits
+    #[arg(long, value_name = "SEED", default_value_t = 0, help_heading = "Splits")]
+    seed: u64,
+    /// Stop after this time; the table has the splits that are whole by then
+    #[arg(long, value_name = "SECONDS", help_heading = "Splits")]
+    time_limit: Option<f64>,
+    /// The column that the others are tested against [default: nn, or else the first]
+    #[arg(long, value_name = "METHOD", help_heading = "Output")]
+    against: Option<String>,
+    /// Print every difference on every data set with its p-value, too
+    #[arg(long, help_heading = "Output")]
+    stats: bool,
+    /// Print the paper's results beside these, and what it leaves open
+    #[arg(long, help_heading = "Output")]
+    paper: bool,
+    /// Print every split's result as JSON
+    #[arg(long, help_heading = "Output", conflicts_with = "csv")]
+    json: bool,
+    /// Print every split's result as CSV
+    #[arg(long, help_heading = "Output")]
+    csv: bool,
+}
+
+/// A comparison and what belongs to it.
+struct Outcome<'a> {
+    comparison: Comparison,
+    /// What its differences are worth; `None` of a single column.
+    analysis: Option<Analysis>,
+    protocol: Protocol,
+    learners: &'a [Box<dyn Learner>],
+    voting: Vec<Voting>,
+    seconds: f64,
+}
+
+pub(crate) fn run(args: &Args, session: &Session) -> Result {
+    let begun = Instant::now();
+    let limit = time_limit(args.time_limit)?;
+    let against = reference(args)?;
+    let shared = Shared { lip: &args.lip, rivals: &args.rivals, voting: &args.voting };
+    let by_the_paper = args.methods.iter().any(Column::is_by_the_paper);
+    let learners =
+        args.methods.iter().map(|column| column.learner(&shared, by_the_paper)).collect::<Result<Vec<_>>>()?;
+    let subjects = subjects(args, session)?;
+    let entries: Vec<Entry<'_>> = args
+        .methods
+        .iter()
+        .zip(&learners)
+        .map(|(column, learner)| Entry {
+            name: column.title.clone(),
+            recipe: Recipe {
+                learner: &**learner,
+                fill: args.prepare.fill,
+                scaling: args.prepare.scale,
+                voting: column.voting(&shared),
+            },
+        })
+        .collect();
+    let protocol = Protocol { train_fraction: args.train_fraction, repeats: args.repeats, seed: args.seed };
+    let comparison = Comparison::run(&subjects, &entries, &protocol, &session.supervisor("fits", limit));
+    let comparison = match comparison {
+        Err(lipmetric::Error::Interrupted) if !session.interrupted() => {
+            return Err(Failure::Failed(
+                "--time-limit came before the first split was whole; give more time, fewer methods or fewer data sets"
+                    .to_owned(),
+            ));
+        }
+        other => other?,
+    };
+    let analysis =
+        if entries.len() > 1 { Some(Analysis::of(&comparison, &args.methods[against].title, LEVEL)?) } else { None };
+    let outcome = Outcome {
+        comparison,
+        analysis,
+        protocol,
+        voting: entries.iter().map(|e| e.recipe.voting).collect(),
+        learners: &learners,
+        seconds: begun.elapsed().as_secs_f64(),
+    };
+    if args.json {
+        output::print_json(&Report::new(&outcome, &subjects, args))?;
+    } else if args.csv {
+        output::print(&as_csv(&outcome.comparison))?;
+    } else {
+        output::print(&describe(&outcome, args))?;
+    }
+    let (done, asked) = (outcome.comparison.repeats(), protocol.repeats);
+    if session.interrupted() && done < asked {
+        return Err(Failure::Interrupted(format!("; the results are those of {done} of {asked} splits")));
+    }
+    if done < asked {
+        session.note(format!("--time-limit came first: the results are those of {done} of {asked} splits"));
+    }
+    Ok(())
+}
+
+fn describe(outcome: &Outcome<'_>, args: &Args) -> String {
+    let width = grid::terminal_width();
+    let mut text = table::describe(outcome, args, width);
+    if let Some(analysis) = &outcome.analysis {
+        text += "\n";
+        text += &differences::brief(analysis, width);
+        if args.stats {
+            text += "\n";
+            text += &differences::in_full(analysis, &outcome.comparison, width);
+        }
+    }
+    if args.paper {
+        text += "\n";
+        text += &PaperReport::new(&outcome.comparison).describe(width);
+    }
+    text
+}
+
+/// Which column the others are held against; columns that have the same name are refused.
+fn reference(args: &Args) -> Result<usize> {
+    for (i, column) in args.methods.iter().enumerate() {
+        if args.methods[..i].iter().any(|c| c.title == column.title) {
+            return Err(Failure::Usage(format!("--methods: `{}` is there twice", column.title)));
+        }
+    }
+    match &args.against {
+        None => Ok(args.methods.iter().position(|c| c.is("nn")).unwrap_or(0)),
+        Some(name) => args.methods.iter().position(|c| c.is(name)).ok_or_else(|| {
+            let known: Vec<&str> = args.methods.iter().map(|c| c.text.as_str()).collect();
+            Failure::Usage(format!("--against: `{name}` is none of the columns {}", known.join(", ")))
+        }),
+    }
+}
+
+fn subjects(args: &Args, session: &Session) -> Result<Vec<Subject>> {
+    let bundled = || datasets::list().iter().filter(|d| datasets::is_available(d)).map(|d| d.name);
+    let names: Vec<&str> =
+        if args.data.is_empty() { bundled().collect() } else { args.data.iter().map(String::as_str).collect() };
+    names
+        .into_iter()
+        .map(|name| {
+            let table = load(name, args)?;
+            session.detail(format!("{name}: {} rows", table.rows()));
+            let data = args.roles.read(&table)?;
+            Ok(Subject { name: name.to_owned(), schema: data.schema, frame: data.frame, labels: data.labels })
+        })
+        .collect()
+}
+
+/// A data set's name wins over a file's; `./name` is always the file.
+fn load(name: &str, args: &Args) -> Result<Table> {
+    match datasets::find(name) {
+        Ok(set) => Ok(datasets::load(set.name)?),
+        Err(_) if name == "-" || std::path::Path::new(name).exists() => {
+            Ok(read_table(&Source::new(name), &args.reading.options(&args.roles.ignore))?)
+        }
+        Err(e) => Err(Failure::Usage(format!("`{name}` is neither a file nor a data set: {e}"))),
+    }
+}

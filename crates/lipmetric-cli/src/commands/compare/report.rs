@@ -1,0 +1,172 @@
+//! Every split's result, for programs.
+
+use super::beside::PaperReport;
+use super::{Args, Outcome};
+use lipmetric::evaluate::{Analysis, Cell, Comparison, Subject};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+#[derive(Serialize)]
+pub(super) struct Report<'a> {
+    train_fraction: f64,
+    /// Splits that the results are over.
+    repeats: usize,
+    /// Splits that were asked for.
+    repeats_asked: usize,
+    seed: u64,
+    fill: String,
+    scale: String,
+    /// Of the whole comparison.
+    seconds: f64,
+    methods: Vec<MethodReport<'a>>,
+    data: Vec<DataReport<'a>>,
+    statistics: Option<&'a Analysis>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    paper: Option<PaperReport<'a>>,
+}
+
+#[derive(Serialize)]
+struct MethodReport<'a> {
+    name: &'a str,
+    learner: &'static str,
+    parameters: BTreeMap<String, serde_json::Value>,
+    /// Neighbours that vote; 0 where the training rows decide.
+    k: usize,
+    best: usize,
+    mean_rank: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct DataReport<'a> {
+    name: &'a str,
+    rows: usize,
+    features: usize,
+    classes: &'a [String],
+    class_counts: Vec<usize>,
+    train_rows: usize,
+    test_rows: usize,
+    methods: Vec<CellReport<'a>>,
+}
+
+#[derive(Serialize)]
+struct CellReport<'a> {
+    method: &'a str,
+    accuracy_mean: Option<f64>,
+    accuracy_sd: Option<f64>,
+    best: bool,
+    fit_seconds_mean: Option<f64>,
+    splits: Vec<SplitReport<'a>>,
+}
+
+#[derive(Serialize)]
+struct SplitReport<'a> {
+    accuracy: Option<f64>,
+    fit_seconds: Option<f64>,
+    status: Option<lipmetric::solver::Status>,
+    gap: Option<f64>,
+    iterations: Option<usize>,
+    c: Option<f64>,
+    c_max: Option<f64>,
+    /// `confusion[true class][predicted class]`.
+    confusion: Option<&'a [Vec<usize>]>,
+    refused: Option<String>,
+}
+
+impl<'a> Report<'a> {
+    pub(super) fn new(outcome: &'a Outcome<'_>, subjects: &'a [Subject], args: &Args) -> Self {
+        let comparison = &outcome.comparison;
+        let best = comparison.best();
+        let ranks = comparison.average_ranks();
+        let method = |m: usize| MethodReport {
+            name: &comparison.methods[m],
+            learner: outcome.learners[m].name(),
+            parameters: outcome.learners[m].parameters(),
+            k: Some(outcome.voting[m].k).filter(|&k| k != lipmetric::model::Voting::CHOOSE).unwrap_or(0),
+            best: best.iter().filter(|b| b[m]).count(),
+            mean_rank: ranks.as_ref().map(|r| r[m]),
+        };
+        let data = |s: usize| DataReport {
+            name: &comparison.subjects[s],
+            rows: subjects[s].labels.len(),
+            features: subjects[s].schema.features.len(),
+            classes: subjects[s].labels.classes(),
+            class_counts: subjects[s].labels.counts(),
+            train_rows: comparison.splits[s].first().map_or(0, |split| split.train.len()),
+            test_rows: comparison.splits[s].first().map_or(0, |split| split.test.len()),
+            methods: (0..comparison.methods.len())
+                .map(|m| CellReport::new(&comparison.methods[m], &comparison.cells[s][m], best[s][m]))
+                .collect(),
+        };
+        Self {
+            train_fraction: outcome.protocol.train_fraction,
+            repeats: comparison.repeats(),
+            repeats_asked: outcome.protocol.repeats,
+            seed: outcome.protocol.seed,
+            fill: args.prepare.fill.to_string(),
+            scale: args.prepare.scale.to_string(),
+            seconds: outcome.seconds,
+            methods: (0..comparison.methods.len()).map(method).collect(),
+            data: (0..comparison.subjects.len()).map(data).collect(),
+            statistics: outcome.analysis.as_ref(),
+            paper: args.paper.then(|| PaperReport::new(comparison)),
+        }
+    }
+}
+
+impl<'a> CellReport<'a> {
+    fn new(method: &'a str, cell: &'a Cell, best: bool) -> Self {
+        let summary = cell.accuracy();
+        Self {
+            method,
+            accuracy_mean: summary.map(|s| s.mean),
+            accuracy_sd: summary.map(|s| s.sd),
+            best,
+            fit_seconds_mean: cell.fit_seconds(),
+            splits: splits(cell).collect(),
+        }
+    }
+}
+
+fn splits(cell: &Cell) -> impl Iterator<Item = SplitReport<'_>> {
+    cell.trials.iter().map(|trial| {
+        let done = trial.as_ref().ok();
+        let outcome = done.map(|t| &t.outcome);
+        SplitReport {
+            accuracy: done.map(|t| t.confusion.accuracy()),
+            fit_seconds: done.map(|t| t.fit_seconds),
+            status: outcome.map(|o| o.status),
+            gap: outcome.and_then(|o| o.gap),
+            iterations: outcome.map(|o| o.iterations),
+            c: outcome.and_then(|o| o.c),
+            c_max: outcome.and_then(|o| o.c_max),
+            confusion: done.map(|t| t.confusion.counts()),
+            refused: trial.as_ref().err().map(ToString::to_string),
+        }
+    })
+}
+
+/// A line per split.
+pub(super) fn as_csv(comparison: &Comparison) -> String {
+    let quoted = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
+    let number = |v: Option<f64>| v.map(|v| v.to_string()).unwrap_or_default();
+    let mut text = "data,method,split,accuracy,fit_seconds,status,gap,refused\n".to_owned();
+    for (subject, row) in comparison.subjects.iter().zip(&comparison.cells) {
+        for (method, cell) in comparison.methods.iter().zip(row) {
+            for (i, split) in splits(cell).enumerate() {
+                let status = serde_json::to_value(split.status).ok();
+                text += &format!(
+                    "{},{},{},{},{},{},{},{}\n",
+                    quoted(subject),
+                    quoted(method),
+                    i + 1,
+                    number(split.accuracy),
+                    number(split.fit_seconds),
+                    status.as_ref().and_then(|s| s.as_str()).unwrap_or_default(),
+                    number(split.gap),
+                    split.refused.as_deref().map(quoted).unwrap_or_default()
+                );
+            }
+        }
+    }
+    text
+}

@@ -1,0 +1,166 @@
+//! The table that a person reads.
+
+use super::grid::{Grid, bold, wrap};
+use super::{Args, Outcome};
+use lipmetric::evaluate::{Comparison, Summary};
+use lipmetric::learner::Learner;
+use lipmetric::model::Voting;
+use lipmetric::solver::Status;
+
+/// How much of a cell is in a line.
+#[derive(Clone, Copy)]
+enum Form {
+    /// `79.57 ± 2.72`
+    OneLine,
+    /// The deviation below the mean.
+    TwoLines,
+}
+
+pub(super) fn describe(outcome: &Outcome<'_>, args: &Args, width: usize) -> String {
+    let comparison = &outcome.comparison;
+    let wide = grid(comparison, Form::OneLine);
+    let grid = if wide.width() <= width { wide } else { grid(comparison, Form::TwoLines) };
+    let mut text = grid.render(width) + "\n";
+    text += &wrap(&caption(outcome, args), 0, width.min(100));
+    text += &settings(outcome, width);
+    for line in troubles(comparison) {
+        text += &wrap(&line, 2, width.min(100));
+    }
+    text
+}
+
+fn cell(accuracy: Summary, best: bool, form: Form) -> String {
+    let (mean, sd) = (100.0 * accuracy.mean, 100.0 * accuracy.sd);
+    let mark = if best { "*" } else { " " };
+    match form {
+        Form::OneLine => {
+            let text = format!("{mean:.2} ± {sd:.2}{mark}");
+            if best { bold(&text) } else { text }
+        }
+        Form::TwoLines => {
+            let text = format!("{mean:.2}{mark}");
+            format!("{}\n±{sd:.2} ", if best { bold(&text) } else { text })
+        }
+    }
+}
+
+fn grid(comparison: &Comparison, form: Form) -> Grid {
+    let best = comparison.best();
+    let methods = comparison.methods.len();
+    let mut grid = Grid::new(comparison.methods.iter().map(String::as_str));
+    for (s, name) in comparison.subjects.iter().enumerate() {
+        let cells = comparison.cells[s].iter().zip(&best[s]);
+        let cells = cells.map(|(c, best)| match c.accuracy() {
+            Some(accuracy) => cell(accuracy, *best && methods > 1, form),
+            None => "- ".to_owned(),
+        });
+        grid.row(name, cells);
+    }
+    if methods > 1 && comparison.subjects.len() > 1 {
+        grid.row("# of best", (0..methods).map(|m| format!("{} ", best.iter().filter(|b| b[m]).count())));
+        let rank = |r: Option<f64>| r.map_or("- ".to_owned(), |r| format!("{r:.2} "));
+        let ranks = comparison.average_ranks();
+        grid.row("mean rank", (0..methods).map(|m| rank(ranks.as_ref().map(|r| r[m]))));
+    }
+    let seconds =
+        |m: usize| Summary::of(&comparison.cells.iter().filter_map(|row| row[m].fit_seconds()).collect::<Vec<_>>());
+    grid.row(
+        "fit seconds",
+        (0..methods).map(|m| seconds(m).map_or("- ".to_owned(), |s| format!("{} ", duration(s.mean)))),
+    );
+    grid
+}
+
+/// Always as wide: the table's layout must not depend on the clock.
+fn duration(seconds: f64) -> String {
+    if seconds < 1e-4 {
+        return "<.0001".to_owned();
+    }
+    let digits = if seconds < 0.01 {
+        4
+    } else if seconds < 10.0 {
+        3
+    } else {
+        1
+    };
+    format!("{seconds:6.digits$}")
+}
+
+fn caption(outcome: &Outcome<'_>, args: &Args) -> String {
+    let comparison = &outcome.comparison;
+    let done = comparison.repeats();
+    let splits = if done < outcome.protocol.repeats {
+        format!("the first {done} of {} stratified splits", outcome.protocol.repeats)
+    } else {
+        format!("{done} stratified splits")
+    };
+    let voting = match args.voting.settings().k {
+        Voting::CHOOSE => "nearest neighbours, as many as leave-one-out says".to_owned(),
+        1 => "1 nearest neighbour".to_owned(),
+        k => format!("{k} nearest neighbours"),
+    };
+    let mut text = format!(
+        "accuracy in per cent, mean ± standard deviation over {splits}, {} of each class to train (seed {}); missing \
+         values: {}, scaling: {}, {voting}",
+        outcome.protocol.train_fraction, outcome.protocol.seed, args.prepare.fill, args.prepare.scale,
+    );
+    if comparison.methods.len() > 1 {
+        text += "; * best of its row, which need not mean that it is better";
+    }
+    text
+}
+
+/// What each method was told, methods with the same settings together.
+fn settings(outcome: &Outcome<'_>, width: usize) -> String {
+    let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
+    for (name, learner) in outcome.comparison.methods.iter().zip(outcome.learners) {
+        let parameters = parameters(&**learner);
+        match groups.iter_mut().find(|g| g.0 == parameters) {
+            Some(group) => group.1.push(name),
+            None => groups.push((parameters, vec![name])),
+        }
+    }
+    let lines = groups.into_iter().filter(|g| !g.0.is_empty());
+    lines.map(|(parameters, names)| wrap(&format!("{}: {parameters}", names.join(", ")), 2, width.min(100))).collect()
+}
+
+/// `slack instance, c 1`.
+fn parameters(learner: &dyn Learner) -> String {
+    let shown = learner.parameters().into_iter().filter(|(_, value)| !value.is_null()).map(|(name, value)| {
+        let value = match (&value, value.as_f64()) {
+            (serde_json::Value::String(text), _) => text.clone(),
+            (_, Some(number)) => format!("{number:?}").trim_end_matches(".0").to_owned(),
+            (other, None) => other.to_string(),
+        };
+        format!("{} {value}", name.replace('_', "-"))
+    });
+    shown.collect::<Vec<_>>().join(", ")
+}
+
+/// Cells without a result, and fits that ended before their tolerance.
+fn troubles(comparison: &Comparison) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (subject, row) in comparison.subjects.iter().zip(&comparison.cells) {
+        for (method, cell) in comparison.methods.iter().zip(row) {
+            let Some(reason) = cell.refusal() else { continue };
+            let count = cell.trials.iter().filter(|t| t.is_err()).count();
+            lines.push(format!("- {subject}, {method} ({count} of {} splits): {reason}", cell.trials.len()));
+        }
+    }
+    let mut early: Vec<(Status, Vec<String>)> = Vec::new();
+    for (m, method) in comparison.methods.iter().enumerate() {
+        let trials = || comparison.cells.iter().flat_map(|row| row[m].trials.iter().flatten());
+        let mut left: Vec<Status> = trials().map(|t| t.outcome.status).filter(|s| !s.converged()).collect();
+        while let Some(&status) = left.first() {
+            let count = left.iter().filter(|s| **s == status).count();
+            left.retain(|s| *s != status);
+            let text = format!("{method} {count} of {} fits", trials().count());
+            match early.iter_mut().find(|e| e.0 == status) {
+                Some(known) => known.1.push(text),
+                None => early.push((status, vec![text])),
+            }
+        }
+    }
+    lines.extend(early.into_iter().map(|(status, texts)| format!("{}: {}", status.describe(), texts.join(", "))));
+    lines
+}
