@@ -256,10 +256,7 @@ impl LipArgs {
             lip = lip.start_from(metric);
         }
         // What only the exact solver has.
-        let exact_only = start.is_some()
-            || self.diameter.is_some_and(|d| d != Diameter::Maximum)
-            || self.anchor.is_some()
-            || self.balanced;
+        let exact_only = self.diameter.is_some_and(|d| d != Diameter::Maximum) || self.anchor.is_some();
         let solver = match self.solver.unwrap_or(SolverChoice::Auto) {
             SolverChoice::Exact => None,
             SolverChoice::Auto => Some(Solver::Augmented),
@@ -276,16 +273,21 @@ impl LipArgs {
         }
         let Some(solver) = solver else { return Ok(Box::new(lip)) };
         if automatic && (exact_only || matches!(self.slack, Some(SlackRule::Instance))) {
-            return Ok(Box::new(lip));
+            return Ok(Box::new(LipAuto::only_exact(lip)));
         }
         if exact_only {
             return Err(Failure::Usage(
-                "--diameter, --anchor, --balanced and --warm-start need --solver exact; leave out the one or the other"
-                    .to_owned(),
+                "--diameter and --anchor need --solver exact; leave out the one or the other".to_owned(),
             ));
         }
         let slack = if matches!(self.slack, Some(SlackRule::Instance)) { Slack::Instance } else { Slack::Pair };
         let mut large = LipAdmm::new(variant).solver(solver).slack(slack).trade_off(trade_off);
+        if self.balanced {
+            large = large.class_weights(ClassWeights::Balanced);
+        }
+        if let Some(metric) = &start {
+            large = large.start_from(metric);
+        }
         if let Some(mu) = self.mu {
             large = large.mu(mu);
         }

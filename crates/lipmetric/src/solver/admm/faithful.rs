@@ -14,7 +14,7 @@ use super::proximal::{Positive, hinge_multiplier, simplex_threshold};
 use crate::linalg::{self, Cholesky};
 use crate::pairs::{Cloud, Embedding, Kind, Run, sweep, weighted_outer};
 use crate::problem::{Bound, Multipliers, Variant, certify, relative_gap};
-use crate::solver::{Observer, Progress, Status, Stop};
+use crate::solver::{Observer, Progress, Status};
 use crate::{Error, Matrix, Result};
 use std::ops::ControlFlow;
 use std::time::Instant;
@@ -267,10 +267,9 @@ impl<'a> Faithful<'a> {
                 break Status::Optimal;
             }
             if let ControlFlow::Break(stop) = told {
-                break match stop {
-                    Stop::TimeLimit => Status::TimeLimit,
-                    Stop::Interrupted => Status::Interrupted,
-                };
+                best = best.max(self.bound(&to_space, mean)?.value);
+                let objective = *current.get_or_insert_with(|| self.objective());
+                break stop.status(relative_gap(objective, best) <= self.settings.tolerance);
             }
             if last {
                 break Status::IterationLimit;

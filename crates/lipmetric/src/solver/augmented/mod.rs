@@ -7,6 +7,7 @@
 //! factorised where it is small and solved by conjugate gradients where it is not.
 
 mod newton;
+mod precondition;
 mod streamed;
 
 pub(crate) use streamed::{solve_streamed, wants_stream};
