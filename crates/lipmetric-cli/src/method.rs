@@ -142,7 +142,8 @@ pub(crate) struct LipArgs {
     /// Let every class count the same, whatever its size (lip-d, lip-i)
     #[arg(long)]
     balanced: bool,
-    /// Stop at this certified relative gap [default: 1e-6; lmnn, mcml: 1e-3; nca, which has none, stops
+    /// Stop at this certified relative gap [default: 1e-6; lip-d and lip-i by other solvers than the exact one,
+    /// lmnn, mcml: 1e-3; nca, which has none, stops
     /// where a step gains less than this part of the rows: 1e-5]
     #[arg(long, value_name = "GAP")]
     tol: Option<f64>,

@@ -1,10 +1,8 @@
 //! The Newton direction of the augmented Lagrangian.
 
-use super::precondition::Blocks;
 use crate::linalg::{self, Cholesky, Eigen};
 use crate::solver::admm::moments::{pack, pack_square, packed_len, unpack};
 use crate::solver::reduced::Penalty;
-use crate::solver::reduced::outer::DIMENSIONS;
 use crate::solver::reduced::model::{Lengths, Model, State};
 use crate::{Error, Matrix, Result};
 
@@ -15,7 +13,6 @@ const CHUNK: usize = 256;
 /// What keeps directions that nothing sees from growing, relative to the cone's penalty.
 const SHIFT: f64 = 1e-10;
 const MAX_CONJUGATE: usize = 100;
-const MAX_CONJUGATE_BLOCKS: usize = 12;
 /// Rows per unknown that conjugate gradients see at most: of more, an evenly spaced part stands for all.
 const ROWS_PER_UNKNOWN: usize = 3;
 
@@ -72,8 +69,7 @@ impl System<'_> {
         let inner = if packed_len(p) <= DIRECT {
             direct(push, &pull, &diagonal, &rotated)?
         } else {
-            let split = eigen.values.iter().take_while(|&&v| v < 0.0).count();
-            conjugate(push, &pull, &diagonal, split, &rotated, size)
+            conjugate(push, &pull, &diagonal, &rotated, size)
         };
         Ok(linalg::congruence_transposed(&inner, v))
     }
@@ -252,19 +248,9 @@ fn apply(push: &Rows, pull: &Rows, diagonal: &Matrix, d: &Matrix) -> Matrix {
     out
 }
 
-/// Conjugate gradients, preconditioned by the diagonal of `H`; with many coordinates, by its rows and blocks.
-fn conjugate(
-    push: &Rows,
-    pull: &Rows,
-    diagonal: &Matrix,
-    split: usize,
-    gradient: &Matrix,
-    size: f64,
-) -> Matrix {
+/// Conjugate gradients, preconditioned by the diagonal of `H`.
+fn conjugate(push: &Rows, pull: &Rows, diagonal: &Matrix, gradient: &Matrix, size: f64) -> Matrix {
     let p = gradient.rows();
-    let blocks =
-        if p > DIMENSIONS { Blocks::new([&push.differences, &pull.differences], diagonal, split) } else { None };
-    let steps = if blocks.is_some() { MAX_CONJUGATE_BLOCKS } else { MAX_CONJUGATE };
     let mut weights = diagonal.clone();
     for rows in [push, pull] {
         let mut squares = rows.differences.clone();
@@ -277,9 +263,6 @@ fn conjugate(
         }
     }
     let precondition = |r: &Matrix| {
-        if let Some(blocks) = &blocks {
-            return blocks.apply(r);
-        }
         let mut out = r.clone();
         out.as_mut_slice().iter_mut().zip(weights.as_slice()).for_each(|(o, w)| *o /= w);
         out
@@ -290,7 +273,7 @@ fn conjugate(
     let mut search = better.clone();
     let mut product = linalg::inner(&residual, &better);
     let enough = 0.1 * size;
-    for _ in 0..steps {
+    for _ in 0..MAX_CONJUGATE {
         let image = apply(push, pull, diagonal, &search);
         let curvature = linalg::inner(&search, &image);
         if curvature.is_nan() || curvature <= 0.0 {

@@ -4,14 +4,18 @@
 //! alone and none is stored: value and gradient come from a pass over the pairs by tiles. The Hessian sees an evenly spread
 //! part of the pairs within the width.
 //!
+//! With many coordinates, where a Hessian of few pairs would say little, the curvature that recent steps have met takes its
+//! place.
+//!
 //! Many rows are solved from coarse to fine: the hinges are first those of a sample, weighted to stand for all, and the
 //! sample grows. The diameter is that of all rows at every level (as far as its long pairs are known), so that metric,
 //! multipliers and penalties go from one level to the next as they are. A pass over all pairs at the end of each level
 //! gives the true objective, a certified bound and the long pairs that were missed.
 
+use super::memory::Memory;
 use super::newton::System;
 use super::{HALVINGS, PROXIMAL, negative_factor};
-use crate::linalg;
+use crate::linalg::{self, Cholesky, Eigen};
 use crate::pairs::{Cloud, Embedding};
 use crate::problem::{Multipliers, Variant, certify, groups, mean_pair, relative_gap};
 use crate::solver::admm::moments::packed_len;
@@ -27,13 +31,13 @@ use std::time::Instant;
 
 /// Newton steps between updates of the multipliers.
 const STEPS: usize = 12;
+/// The same, of cheaper steps, where there are many coordinates.
+const STEPS_WIDE: usize = 40;
 /// The widest rounding, the narrowest, and the part of the gap that it follows.
 const WIDEST: f64 = 0.5;
 const NARROWEST: f64 = 0.01;
 /// Pairs within the width that the Hessian sees, per unknown.
 const ROWS_PER_UNKNOWN: usize = 3;
-/// The same in all where there are many coordinates.
-const ROWS_WIDE: usize = 2500;
 /// Points of the first sample, and how much larger the next one is.
 const SAMPLE: usize = 2000;
 const LARGER: usize = 3;
@@ -70,6 +74,7 @@ struct Streamed<'a> {
     proximal: f64,
     /// What is added to the Hessian so that steps stay as short as they were found to descend.
     damping: f64,
+    memory: Memory,
     width: f64,
     /// One in so many of the pairs within the width is listed.
     every: u64,
@@ -161,6 +166,7 @@ impl<'a> Streamed<'a> {
             proximal: PROXIMAL * penalty.cone,
             penalty,
             damping: f64::INFINITY,
+            memory: Memory::default(),
             width: WIDEST,
             every: 64,
             best: (f64::INFINITY, factor),
@@ -213,6 +219,7 @@ impl<'a> Streamed<'a> {
     fn descend(&mut self, tolerance: f64, observer: &mut dyn Observer) -> Result<Ended> {
         let sampled = self.level.part.is_some();
         let patience = if sampled { PATIENCE_SAMPLE } else { PATIENCE };
+        let most = if self.wide() { STEPS_WIDE } else { STEPS };
         let (mut idle, mut least) = (0, f64::INFINITY);
         loop {
             let anchor = self.state.m.clone();
@@ -246,7 +253,7 @@ impl<'a> Streamed<'a> {
             }
             let mut told = ControlFlow::Continue(());
             let (mut steps, mut first) = (0, f64::INFINITY);
-            while steps < STEPS {
+            while steps < most {
                 let progress = self.progress(steps, at.seen.zone.len());
                 told = observer.progress(&progress);
                 if told.is_break() {
@@ -312,7 +319,8 @@ impl<'a> Streamed<'a> {
     fn evaluate(&self, m: &Matrix, anchor: (f64, &Matrix)) -> Result<At> {
         let mut shifted = self.state.z.clone();
         linalg::add_scaled(&mut shifted, -self.penalty.cone, m);
-        self.value(m, anchor, self.pass(m), Positive::part(&shifted)?)
+        let z = if self.wide() { positive_part(shifted)? } else { Positive::part(&shifted)? };
+        self.value(m, anchor, self.pass(m), z)
     }
 
     /// The augmented Lagrangian after a pass over the pairs.
@@ -343,7 +351,7 @@ impl<'a> Streamed<'a> {
         g
     }
 
-    /// One Newton step; `None` where no descent is left, or the observer wants to stop.
+    /// One step of descent; `None` where no descent is left, or the observer wants to stop.
     fn step(
         &mut self,
         at: &At,
@@ -352,8 +360,48 @@ impl<'a> Streamed<'a> {
         anchor: &Matrix,
         stopped: &mut dyn FnMut() -> bool,
     ) -> Result<Option<At>> {
-        let p = self.state.m.rows();
-        let wanted = if p > DIMENSIONS { ROWS_WIDE } else { (ROWS_PER_UNKNOWN * packed_len(p)).max(4000) };
+        let direction = if self.wide() {
+            self.memory.direction(gradient, 0.03 * linalg::inner(&self.state.m, &self.state.m).sqrt())
+        } else {
+            self.newton(at, gradient, size)?
+        };
+        let slope = linalg::inner(gradient, &direction);
+        let mut t = 1.0;
+        for trial in 0..HALVINGS / 2 {
+            let mut m = self.state.m.clone();
+            linalg::add_scaled(&mut m, t, &direction);
+            let next = self.evaluate(&m, (self.proximal, anchor))?;
+            if next.phi <= at.phi + 1e-4 * t * slope + 1e-13 * at.phi.abs() {
+                let before = std::mem::replace(&mut self.state.m, m);
+                self.damping *= if trial > 0 { 4.0 } else { 0.25 };
+                if self.wide() {
+                    let (mut step, mut change) = (self.state.m.clone(), self.gradient(&next, anchor));
+                    linalg::add_scaled(&mut step, -1.0, &before);
+                    linalg::add_scaled(&mut change, -1.0, gradient);
+                    self.memory.add(step, change);
+                }
+                let grown = self.adopt_far(&next.seen);
+                return Ok(Some(if grown { self.refreshed(next, anchor)? } else { next }));
+            }
+            t *= 0.5;
+            // A pass over many pairs takes long.
+            if stopped() {
+                return Ok(None);
+            }
+        }
+        self.damping *= 16.0;
+        Ok(None)
+    }
+
+    /// Whether there are too many coordinates for a Hessian.
+    fn wide(&self) -> bool {
+        self.cloud.x.cols() > DIMENSIONS
+    }
+
+    /// The Newton direction, with the Hessian of an evenly spread part of the pairs within the width.
+    fn newton(&mut self, at: &At, gradient: &Matrix, size: f64) -> Result<Matrix> {
+        let wanted = (ROWS_PER_UNKNOWN * packed_len(self.state.m.rows())).max(4000);
+        self.every = (at.seen.zone_count / (2 * wanted)).max(1) as u64;
         let listed: f64 = at.seen.zone.iter().map(|z| z.2).sum();
         let stands_for = if listed > 0.0 { at.seen.zone_weight / listed } else { 0.0 };
         let skip = at.seen.zone.len().div_ceil(wanted).max(1);
@@ -375,28 +423,7 @@ impl<'a> Streamed<'a> {
             lengths: &at.lengths,
             state: &self.state,
         };
-        let direction = system.direction_from(&rows, &at.eta, &at.z.eigen, gradient, size)?;
-        let slope = linalg::inner(gradient, &direction);
-        self.every = (at.seen.zone_count / (2 * wanted)).max(1) as u64;
-        let mut t = 1.0;
-        for trial in 0..HALVINGS / 2 {
-            let mut m = self.state.m.clone();
-            linalg::add_scaled(&mut m, t, &direction);
-            let next = self.evaluate(&m, (self.proximal, anchor))?;
-            if next.phi <= at.phi + 1e-4 * t * slope + 1e-13 * at.phi.abs() {
-                self.state.m = m;
-                self.damping *= if trial > 0 { 4.0 } else { 0.25 };
-                let grown = self.adopt_far(&next.seen);
-                return Ok(Some(if grown { self.refreshed(next, anchor)? } else { next }));
-            }
-            t *= 0.5;
-            // A pass over many pairs takes long.
-            if stopped() {
-                return Ok(None);
-            }
-        }
-        self.damping *= 16.0;
-        Ok(None)
+        system.direction_from(&rows, &at.eta, &at.z.eigen, gradient, size)
     }
 
     /// Rows for the longest pairs; tells whether there are new ones.
@@ -420,14 +447,20 @@ impl<'a> Streamed<'a> {
     /// Updates the multipliers, takes a bound from them, and goes to the metric that belongs to them.
     fn close(&mut self, at: &At, steps: usize) -> Result<()> {
         self.take_bound(at)?;
-        let factor = negative_factor(&at.z, self.penalty.cone);
+        let factor = if at.z.eigen.values.is_empty() {
+            // No part of the multiplier is positive: the metric is its own copy.
+            Cholesky::of(&self.state.m).map_or_else(|| Matrix::zeros(0, 0), |l| l.lower())
+        } else {
+            negative_factor(&at.z, self.penalty.cone)
+        };
         if factor.cols() > 0 {
             self.state.m = linalg::product_transposed(&factor, &factor);
             self.state.factor = factor;
         }
         self.state.eta.clone_from(&at.eta);
         self.state.z = at.z.matrix.clone();
-        let growth = if steps < STEPS { GROW } else { 1.0 };
+        let most = if self.wide() { STEPS_WIDE } else { STEPS };
+        let growth = if steps < most { GROW } else { 1.0 };
         self.penalty = self.penalty.times(growth);
         self.proximal /= growth;
         Ok(())
@@ -461,6 +494,18 @@ impl<'a> Streamed<'a> {
         self.adopt_far(&seen);
         Ok(())
     }
+}
+
+/// The positive part; without eigenvalues where there is none, which a factorisation finds faster.
+fn positive_part(mut a: Matrix) -> Result<Positive> {
+    let p = a.rows();
+    a.as_mut_slice().iter_mut().for_each(|v| *v = -*v);
+    if Cholesky::of(&a).is_some() {
+        let eigen = Eigen { values: Vec::new(), vectors: Matrix::zeros(p, 0) };
+        return Ok(Positive { matrix: Matrix::zeros(p, p), factor: Matrix::zeros(p, 0), eigen });
+    }
+    a.as_mut_slice().iter_mut().for_each(|v| *v = -*v);
+    Positive::part(&a)
 }
 
 /// Whether the pairs are too many for rows of their own, or the coordinates too many for a system of them.
