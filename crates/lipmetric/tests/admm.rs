@@ -320,7 +320,12 @@ fn the_automatic_choice_is_told_with_its_reason() {
     let larger = LipAdmm::diameter().solver(Solver::Augmented).c(10.0).max_iterations(3);
     for (lip, data, solver, words) in [
         (Lip::diameter(), &small, "exact", ["44 rows", "7 features", "2 classes", "up to 3000 rows and 36 features"]),
-        (Lip::diameter().slack(Slack::Instance), &small, "exact", ["44", "7", "2", "up to 1500 rows with a slack per row"]),
+        (
+            Lip::diameter().slack(Slack::Instance),
+            &small,
+            "exact",
+            ["44", "7", "2", "up to 1500 rows with a slack per row"],
+        ),
         (Lip::diameter(), &large, "augmented", ["60 rows", "40 features", "3 classes", "36 features"]),
     ] {
         let auto = LipAuto::new(lip.c(0.1), larger.clone());

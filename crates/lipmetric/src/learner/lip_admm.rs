@@ -1,9 +1,9 @@
 //! Lip^D and Lip^I for many rows or many features, and as the paper solves them.
 
 use super::{ClassWeights, Fit, Learner, Lip, Outcome, TradeOff, Training};
+use crate::linalg::Cholesky;
 use crate::pairs::Cloud;
 use crate::problem::{Slack, Space, Variant, leak, mean_pair};
-use crate::linalg::Cholesky;
 use crate::solver::admm::proximal::Positive;
 use crate::solver::admm::{Faithful, PaperSettings, Practical};
 use crate::solver::augmented::{Augmented, solve_streamed, wants_stream};
