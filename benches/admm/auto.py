@@ -10,7 +10,7 @@ import numpy as np
 
 from common import run
 
-SIZES = [(1000, 10), (2000, 10), (3000, 10), (5000, 10), (500, 20), (500, 36), (500, 50), (1000, 36)]
+SIZES = [(1000, 10), (3000, 10), (500, 36), (500, 50), (5000, 10)]
 
 
 def table(folder, rows, features, classes=3):
@@ -28,11 +28,11 @@ def cell(result):
 
 
 def main(seconds):
-    print("| rows x features | exact to 1e-6 | exact to 1e-3 | augmented to 1e-3 |\n|---|---|---|---|")
+    print("| rows x features | exact to 1e-6 | augmented to 1e-3 |\n|---|---|---|")
     with tempfile.TemporaryDirectory() as folder:
         for rows, features in SIZES:
             path = table(folder, rows, features)
-            cells = [cell(run("lip_fit", path, "D", "rel0.01", "pair", tolerance)[0]) for tolerance in (1e-6, 1e-3)]
+            cells = [cell(run("lip_fit", path, "D", "rel0.01", "pair", 1e-6)[0])]
             cells.append(cell(run("admm_fit", path, "D", "rel0.01", "augmented", 1e-3, seconds)[0]))
             print(f"| {rows} x {features} | " + " | ".join(cells) + " |", flush=True)
 
