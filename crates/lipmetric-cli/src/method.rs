@@ -142,7 +142,8 @@ pub(crate) struct LipArgs {
     /// Let every class count the same, whatever its size (lip-d, lip-i)
     #[arg(long)]
     balanced: bool,
-    /// Stop at this certified relative gap [default: 1e-6; lmnn, mcml: 1e-3; nca, which has none, stops
+    /// Stop at this certified relative gap [default: 1e-6; lip-d and lip-i by other solvers than the exact one,
+    /// lmnn, mcml: 1e-3; nca, which has none, stops
     /// where a step gains less than this part of the rows: 1e-5]
     #[arg(long, value_name = "GAP")]
     tol: Option<f64>,
@@ -333,10 +334,7 @@ impl LipArgs {
             lip = lip.start_from(metric);
         }
         // What only the exact solver has.
-        let exact_only = start.is_some()
-            || self.diameter.is_some_and(|d| d != Diameter::Maximum)
-            || self.anchor.is_some()
-            || self.balanced;
+        let exact_only = self.diameter.is_some_and(|d| d != Diameter::Maximum) || self.anchor.is_some();
         let solver = match self.solver.unwrap_or(SolverChoice::Auto) {
             SolverChoice::Exact => None,
             SolverChoice::Auto => Some(Solver::Augmented),
@@ -353,16 +351,21 @@ impl LipArgs {
         }
         let Some(solver) = solver else { return Ok(Box::new(lip)) };
         if automatic && (exact_only || matches!(self.slack, Some(SlackRule::Instance))) {
-            return Ok(Box::new(lip));
+            return Ok(Box::new(LipAuto::only_exact(lip)));
         }
         if exact_only {
             return Err(Failure::Usage(
-                "--diameter, --anchor, --balanced and --warm-start need --solver exact; leave out the one or the other"
-                    .to_owned(),
+                "--diameter and --anchor need --solver exact; leave out the one or the other".to_owned(),
             ));
         }
         let slack = if matches!(self.slack, Some(SlackRule::Instance)) { Slack::Instance } else { Slack::Pair };
         let mut large = LipAdmm::new(variant).solver(solver).slack(slack).trade_off(trade_off);
+        if self.balanced {
+            large = large.class_weights(ClassWeights::Balanced);
+        }
+        if let Some(metric) = &start {
+            large = large.start_from(metric);
+        }
         if let Some(mu) = self.mu {
             large = large.mu(mu);
         }

@@ -119,6 +119,10 @@ impl Observer for FitObserver<'_> {
         self.bar.set_message(line);
         if self.session.interrupted() { ControlFlow::Break(Stop::Interrupted) } else { ControlFlow::Continue(()) }
     }
+
+    fn decided(&mut self, what: &str) {
+        self.session.detail(what);
+    }
 }
 
 impl Drop for FitObserver<'_> {

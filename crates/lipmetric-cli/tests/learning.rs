@@ -91,6 +91,7 @@ fn other_diameters_anchors_and_solvers_are_certified() {
         &["--anchor", "within", "--anchor-weight", "2"],
         &["--balanced", "--slack", "pair"],
         &["--solver", "exact"],
+        &["--solver", "augmented", "--balanced", "--slack", "pair", "--c", "1", "--tol", "1e-6"],
     ] {
         let fit = fit(extra);
         assert_eq!(fit["status"], "optimal", "{extra:?}");
@@ -133,6 +134,27 @@ fn a_fit_starts_from_another_models_distance() {
     assert_eq!(warm["status"], "optimal");
     let error = room.fails(3, &["fit", "--data", "haberman", "--method", "lip-d", "--warm-start", "first.lip"]);
     assert!(error.contains("features"), "{error}");
+    for solver in ["augmented", "admm"] {
+        let fixed = ["fit", "--data", "echo", "--method", "lip-d", "--c", "1", "--tol", "1e-2", "--json"];
+        let warm = room.json(&[&fixed[..], &["--warm-start", "first.lip", "--solver", solver]].concat());
+        assert_eq!(warm["status"], "optimal", "{solver}");
+    }
+}
+
+#[test]
+fn the_automatic_choice_of_the_solver_is_shown_to_those_who_ask() {
+    let room = Room::new();
+    let shown = |extra: &[&str]| {
+        let out = room.run(&[&["fit", "--data", "haberman", "--method", "lip-d"], extra].concat());
+        String::from_utf8(out.stderr).unwrap()
+    };
+    let text = shown(&["-v"]);
+    assert!(text.contains("solver auto: exact for 306 rows, 3 features, 2 classes"), "{text}");
+    assert!(text.contains("up to 1500 rows with a slack per row"), "{text}");
+    assert!(shown(&["-v", "--anchor", "euclid"]).contains("no other solver has this form"));
+    for quiet in [&[][..], &["-v", "--solver", "exact"]] {
+        assert!(!shown(quiet).contains("solver auto"));
+    }
 }
 
 /// Rows that take a while to learn from.

@@ -5,10 +5,11 @@
 mod lip_common;
 
 use lip_common::{blobs, load, pair_objective};
-use lipmetric::learner::{Fit, Learner, Lip, LipAdmm, Solver, Training};
+use lipmetric::learner::{ClassWeights, Fit, Learner, Lip, LipAdmm, LipAuto, Solver, Training};
 use lipmetric::problem::{Slack, Variant};
-use lipmetric::solver::{Budget, Silent, Status};
+use lipmetric::solver::{Budget, Observer, Progress, Silent, Status, Stop};
 use lipmetric::{Labels, Matrix};
+use std::ops::ControlFlow;
 use std::time::Duration;
 
 fn optima() -> Vec<(String, Variant, f64, f64)> {
@@ -98,6 +99,23 @@ fn many_pairs_are_streamed_to_a_certified_gap() {
 }
 
 #[test]
+fn many_rows_are_begun_on_a_sample_and_certified_on_all() {
+    // More than two first samples of 2,000 rows, so that there is a level before the last.
+    let (x, y) = blobs(4400, 3, 3, 8);
+    let data = Training::new(&x, &y).unwrap();
+    for variant in [Variant::Diameter, Variant::Intra] {
+        let lip = LipAdmm::new(variant).solver(Solver::Augmented).c(50_000.0);
+        let fit = lip.clone().tolerance(0.02).fit(&data, &mut Silent).unwrap();
+        assert_eq!(fit.outcome.status, Status::Optimal);
+        honest(&data, &fit, variant, "blobs");
+        // A better metric must not fall below the bound.
+        let better = lip.tolerance(2e-3).fit(&data, &mut Silent).unwrap();
+        honest(&data, &better, variant, "blobs");
+        assert!(fit.outcome.dual.unwrap() <= better.outcome.objective.unwrap() * (1.0 + 1e-9));
+    }
+}
+
+#[test]
 fn c_max_is_close_to_the_exact_one() {
     let (x, y) = load("echo");
     let data = Training::new(&x, &y).unwrap();
@@ -138,6 +156,22 @@ fn results_do_not_depend_on_the_number_of_threads() {
         let (one, three) = (with(1), with(3));
         assert_eq!(one.metric.factor().as_slice(), three.metric.factor().as_slice(), "{solver:?}");
         assert_eq!(one.outcome, three.outcome, "{solver:?}");
+    }
+}
+
+#[test]
+fn streamed_results_do_not_depend_on_the_number_of_threads() {
+    for (rows, features) in [(4400, 3), (200, 70)] {
+        let (x, y) = blobs(rows, features, 3, 3);
+        let data = Training::new(&x, &y).unwrap();
+        let lip = LipAdmm::intra().solver(Solver::Augmented).c(500.0).max_iterations(12);
+        let with = |threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| lip.fit(&data, &mut Silent).unwrap())
+        };
+        let (one, three) = (with(1), with(3));
+        assert_eq!(one.metric.factor().as_slice(), three.metric.factor().as_slice(), "{rows} x {features}");
+        assert_eq!(one.outcome, three.outcome, "{rows} x {features}");
     }
 }
 
@@ -190,10 +224,131 @@ fn a_fit_that_is_told_to_stop_says_so_and_is_still_certified() {
     }
 }
 
+/// Stops a fit after so many calls.
+struct After(usize);
+
+impl Observer for After {
+    fn progress(&mut self, _: &Progress) -> ControlFlow<Stop> {
+        self.0 = self.0.saturating_sub(1);
+        if self.0 == 0 { ControlFlow::Break(Stop::TimeLimit) } else { ControlFlow::Continue(()) }
+    }
+}
+
+#[test]
+fn a_fit_that_is_stopped_at_its_goal_is_optimal() {
+    let (x, y) = load("haberman");
+    let data = Training::new(&x, &y).unwrap();
+    let (wide, labels) = blobs(1600, 3, 3, 2);
+    let streamed = Training::new(&wide, &labels).unwrap();
+    let mut seen = Vec::new();
+    for (data, solver, c, tolerance) in [
+        (&data, Solver::Augmented, 1.0, 0.3),
+        (&data, Solver::Admm, 1.0, 0.3),
+        (&data, Solver::Paper, 100.0, 0.9),
+        (&streamed, Solver::Augmented, 1000.0, 0.3),
+    ] {
+        let lip = LipAdmm::diameter().solver(solver).c(c).mu(0.01).tolerance(tolerance);
+        for calls in (1..40).step_by(3) {
+            let outcome = lip.fit(data, &mut After(calls)).unwrap().outcome;
+            let expected = if outcome.gap.unwrap() <= tolerance { Status::Optimal } else { Status::TimeLimit };
+            assert_eq!(outcome.status, expected, "{solver:?} after {calls}: {outcome:?}");
+            seen.push(outcome.status);
+        }
+    }
+    // Both ways to end occur.
+    assert!(seen.contains(&Status::Optimal) && seen.contains(&Status::TimeLimit));
+}
+
+#[test]
+fn classes_can_count_the_same() {
+    let (x, y) = load("fertility");
+    let data = Training::new(&x, &y).unwrap();
+    let exact = Lip::diameter().class_weights(ClassWeights::Balanced).fit(&data, &mut Silent).unwrap().outcome;
+    let plain = Lip::diameter().fit(&data, &mut Silent).unwrap().outcome;
+    assert!((exact.objective.unwrap() / plain.objective.unwrap() - 1.0).abs() > 0.05);
+    for solver in [Solver::Augmented, Solver::Admm, Solver::Paper] {
+        let lip = LipAdmm::diameter().solver(solver).class_weights(ClassWeights::Balanced);
+        let lip = lip.tolerance(1e-2).max_iterations(if solver == Solver::Paper { 300 } else { 20_000 });
+        let outcome = lip.fit(&data, &mut Silent).unwrap().outcome;
+        assert!(outcome.objective.unwrap() >= exact.dual.unwrap() * (1.0 - 1e-9), "{solver:?}");
+        assert!(outcome.dual.unwrap() <= exact.objective.unwrap() * (1.0 + 1e-9), "{solver:?}");
+        if solver != Solver::Paper {
+            assert!(outcome.gap.unwrap() <= 1e-2, "{solver:?}");
+        }
+    }
+    let wrong = LipAdmm::diameter().class_weights(ClassWeights::Given(vec![1.0])).fit(&data, &mut Silent);
+    assert!(wrong.unwrap_err().to_string().contains("class weights"));
+}
+
+#[test]
+fn a_start_near_the_optimum_is_used() {
+    for (x, y, c) in [
+        (load("diabetes").0, load("diabetes").1, 1.0),
+        (blobs(1500, 4, 3, 5).0, blobs(1500, 4, 3, 5).1, 3000.0),
+        (blobs(120, 70, 3, 6).0, blobs(120, 70, 3, 6).1, 30.0),
+    ] {
+        let data = Training::new(&x, &y).unwrap();
+        let lip = LipAdmm::diameter().solver(Solver::Augmented).c(c).tolerance(1e-2).max_iterations(200);
+        let near = lip.fit(&data, &mut Silent).unwrap();
+        let (cold, warm) = (lip.clone().max_iterations(1), lip.max_iterations(1).start_from(&near.metric));
+        let (cold, warm) = (cold.fit(&data, &mut Silent).unwrap(), warm.fit(&data, &mut Silent).unwrap());
+        let (cold, warm) = (cold.outcome.objective.unwrap(), warm.outcome.objective.unwrap());
+        assert!(warm <= near.outcome.objective.unwrap() * 1.02 && warm < cold, "{warm} {cold}");
+    }
+}
+
+/// Keeps what a fit has decided.
+#[derive(Default)]
+struct Decisions(Vec<String>);
+
+impl Observer for Decisions {
+    fn progress(&mut self, _: &Progress) -> ControlFlow<Stop> {
+        ControlFlow::Continue(())
+    }
+
+    fn decided(&mut self, what: &str) {
+        self.0.push(what.to_owned());
+    }
+}
+
+#[test]
+fn the_automatic_choice_is_told_with_its_reason() {
+    let (x, y) = load("echo");
+    let small = Training::new(&x, &y).unwrap();
+    let (wide, labels) = blobs(60, 40, 3, 1);
+    let large = Training::new(&wide, &labels).unwrap();
+    let larger = LipAdmm::diameter().solver(Solver::Augmented).c(10.0).max_iterations(3);
+    for (lip, data, solver, words) in [
+        (Lip::diameter(), &small, "exact", ["44 rows", "7 features", "2 classes", "up to 3000 rows and 36 features"]),
+        (
+            Lip::diameter().slack(Slack::Instance),
+            &small,
+            "exact",
+            ["44", "7", "2", "up to 1500 rows with a slack per row"],
+        ),
+        (Lip::diameter(), &large, "augmented", ["60 rows", "40 features", "3 classes", "36 features"]),
+    ] {
+        let auto = LipAuto::new(lip.c(0.1), larger.clone());
+        let mut decisions = Decisions::default();
+        let mut observer = Budget::new(None, &mut decisions);
+        let fit = auto.fit(data, &mut observer).unwrap();
+        assert_eq!(decisions.0.len(), 1);
+        let text = &decisions.0[0];
+        assert!(text.starts_with(&format!("solver auto: {solver} for ")), "{text}");
+        assert!(words.iter().all(|w| text.contains(w)), "{text}");
+        assert_eq!(auto.parameters_for(data)["solver"], solver);
+        assert_eq!(fit.outcome.notes.iter().any(|n| n.contains("augmented")), solver == "augmented");
+    }
+    let only = LipAuto::only_exact(Lip::diameter());
+    assert_eq!(only.choose(&large), Solver::Exact);
+    assert!(only.explain(&large).contains("no other solver"));
+}
+
 #[test]
 fn wrong_parameters_are_named_with_a_remedy() {
     let (x, y) = load("echo");
     let data = Training::new(&x, &y).unwrap();
+    let other = Lip::diameter().fit(&data, &mut Silent).unwrap().metric;
     let message = |lip: LipAdmm| lip.fit(&data, &mut Silent).unwrap_err().to_string();
     for (lip, words) in [
         (LipAdmm::diameter().c(-1.0), ["`c`", "-1"]),
@@ -204,6 +359,7 @@ fn wrong_parameters_are_named_with_a_remedy() {
         (LipAdmm::diameter().rank(0), ["`rank`", "from 1 to"]),
         (LipAdmm::diameter().rank(8), ["`rank`", "7"]),
         (LipAdmm::diameter().paper().rank(2), ["`rank`", "admm"]),
+        (LipAdmm::diameter().paper().start_from(&other), ["`warm-start`", "own start"]),
         (LipAdmm::diameter().slack(Slack::Instance), ["`slack`", "exact"]),
         (LipAdmm::diameter().solver(Solver::Exact), ["`solver`", "Lip"]),
         (LipAdmm::diameter().c(1e9).solver(Solver::Augmented), ["too large", "c_max"]),

@@ -260,7 +260,7 @@ impl Lip {
         Ok(())
     }
 
-    fn row_weights(&self, data: &Training<'_>) -> Result<Vec<f64>> {
+    pub(super) fn row_weights(&self, data: &Training<'_>) -> Result<Vec<f64>> {
         let n = data.x.rows();
         let mut weights = data.weights.map_or_else(|| vec![1.0; n], <[f64]>::to_vec);
         let classes = data.y.classes().len();

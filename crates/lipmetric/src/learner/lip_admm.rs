@@ -1,8 +1,10 @@
 //! Lip^D and Lip^I for many rows or many features, and as the paper solves them.
 
-use super::{Fit, Learner, Outcome, TradeOff, Training};
+use super::{ClassWeights, Fit, Learner, Lip, Outcome, TradeOff, Training};
+use crate::linalg::Cholesky;
 use crate::pairs::Cloud;
 use crate::problem::{Slack, Space, Variant, leak, mean_pair};
+use crate::solver::admm::proximal::Positive;
 use crate::solver::admm::{Faithful, PaperSettings, Practical};
 use crate::solver::augmented::{Augmented, solve_streamed, wants_stream};
 use crate::solver::reduced::{Inner, Settings, Solution, balanced, ceiling, solve};
@@ -39,8 +41,15 @@ impl Solver {
     /// ```
     #[must_use]
     pub fn automatic(rows: usize, features: usize, _classes: usize) -> Self {
-        if features <= 36 && rows <= 3_000 { Self::Exact } else { Self::Augmented }
+        if features <= Self::EXACT_FEATURES && rows <= Self::EXACT_ROWS { Self::Exact } else { Self::Augmented }
     }
+
+    /// Rows up to which [`Solver::automatic`] takes the exact solver ...
+    pub const EXACT_ROWS: usize = 3_000;
+    /// ... and with a slack per row, where a Newton system has an unknown for each.
+    pub const EXACT_ROWS_WITH_SLACK: usize = 1_500;
+    /// Features up to which it does.
+    pub const EXACT_FEATURES: usize = 36;
 
     /// The name that the command line uses.
     #[must_use]
@@ -75,6 +84,8 @@ pub struct LipAdmm {
     tolerance: f64,
     max_iterations: usize,
     rank: Option<usize>,
+    class_weights: ClassWeights,
+    start: Option<Metric>,
 }
 
 impl LipAdmm {
@@ -102,6 +113,8 @@ impl LipAdmm {
             tolerance: 1e-3,
             max_iterations: 100_000,
             rank: None,
+            class_weights: ClassWeights::None,
+            start: None,
         }
     }
 
@@ -172,6 +185,25 @@ impl LipAdmm {
         self
     }
 
+    /// How much the rows of each class count.
+    #[must_use]
+    pub fn class_weights(mut self, class_weights: ClassWeights) -> Self {
+        self.class_weights = class_weights;
+        self
+    }
+
+    /// Starts from another metric on the same features, such as that of an earlier fit. It changes the way, not the
+    /// optimum; one that is no better than simple first metrics is not used. [`Solver::Paper`] has its own start.
+    #[must_use]
+    pub fn start_from(mut self, metric: &Metric) -> Self {
+        self.start = Some(metric.clone());
+        self
+    }
+
+    fn row_weights(&self, data: &Training<'_>) -> Result<Vec<f64>> {
+        Lip::new(self.variant).class_weights(self.class_weights.clone()).row_weights(data)
+    }
+
     fn check(&self, data: &Training<'_>) -> Result<()> {
         let (name, value, bound) = match self.trade_off {
             TradeOff::Absolute(c) => ("c", c, f64::INFINITY),
@@ -194,6 +226,14 @@ impl LipAdmm {
         if let Some(rank) = self.rank.filter(|&r| r == 0 || r > data.x.cols()) {
             let message = format!("{rank} is not a rank from 1 to the number of features, {}", data.x.cols());
             return Err(Error::parameter("rank", message));
+        }
+        if let Some(start) = &self.start {
+            if self.solver == Solver::Paper {
+                return Err(Error::parameter("warm-start", "the paper's algorithm has its own start; leave it out"));
+            }
+            if start.features() != data.x.cols() {
+                return Err(Error::shape("features of the metric to start from", data.x.cols(), start.features()));
+            }
         }
         match (self.solver, self.slack, self.rank) {
             (Solver::Exact, _, _) => Err(Error::parameter("solver", "`exact` is another learner: use Lip")),
@@ -228,8 +268,7 @@ impl LipAdmm {
     /// The data in whitened coordinates, after the checks that do not depend on `c`.
     fn prepare(&self, data: &Training<'_>) -> Result<Space> {
         self.check(data)?;
-        let weights = data.weights.map_or_else(|| vec![1.0; data.x.rows()], <[f64]>::to_vec);
-        let space = Space::new(data.x, data.y.codes(), &weights)?;
+        let space = Space::new(data.x, data.y.codes(), &self.row_weights(data)?)?;
         let (different, same) = space.cloud.pair_totals();
         if different <= 0.0 {
             return Err(Error::data("all rows have the same label: there is nothing to tell apart"));
@@ -256,10 +295,11 @@ impl LipAdmm {
 
     fn fit_balanced(&self, space: &Space, c: f64, observer: &mut dyn Observer) -> Result<Solution> {
         let (cloud, map) = balanced(&space.cloud, self.variant)?;
-        let mut solution = if self.solver == Solver::Augmented && wants_stream(&cloud) {
-            solve_streamed(&cloud, self.settings(c), observer)?
+        let start = self.start.as_ref().map(|metric| first(space, &map, metric)).transpose()?;
+        let mut solution = if self.solver == Solver::Augmented && self.rank.is_none() && wants_stream(&cloud) {
+            solve_streamed(&cloud, self.settings(c), start.as_ref(), observer)?
         } else {
-            solve(&cloud, self.settings(c), &mut *self.inner(), observer)?
+            solve(&cloud, self.settings(c), start.as_ref(), &mut *self.inner(), observer)?
         };
         solution.factor = linalg::product(&map, &solution.factor);
         Ok(solution)
@@ -273,8 +313,7 @@ impl LipAdmm {
             tolerance: self.tolerance,
             max_iterations: self.max_iterations,
         };
-        let weights = data.weights.map_or_else(|| vec![1.0; data.x.rows()], <[f64]>::to_vec);
-        let cloud = Cloud::new(&centred(data.x), data.y.codes(), &weights);
+        let cloud = Cloud::new(&centred(data.x), data.y.codes(), &self.row_weights(data)?);
         let mean = mean_pair(&space.cloud, self.variant);
         let ended = Faithful::new(&cloud, settings)?.run(|sum| space.sum_of(sum), &mean, observer)?;
         Ok(Solution {
@@ -285,6 +324,16 @@ impl LipAdmm {
             iterations: ended.iterations,
         })
     }
+}
+
+/// A metric on the features as a factor in balanced coordinates: `G f' = f`.
+fn first(space: &Space, map: &Matrix, metric: &Metric) -> Result<Matrix> {
+    let factor = Positive::part(&space.inner(metric.factor()))?.factor;
+    let mut columns = factor.transpose();
+    if let Some(inverse) = Cholesky::of(map) {
+        (0..columns.rows()).for_each(|k| inverse.solve(columns.row_mut(k)));
+    }
+    Ok(columns.transpose())
 }
 
 /// The rows about their mean: differences stay as they are, and lose fewer digits.
@@ -319,6 +368,7 @@ impl Learner for LipAdmm {
             (name.to_owned(), serde_json::json!(value)),
             ("tol".to_owned(), serde_json::json!(self.tolerance)),
             ("max_iter".to_owned(), serde_json::json!(self.max_iterations)),
+            ("class_weights".to_owned(), serde_json::json!(self.class_weights)),
         ]);
         if self.solver == Solver::Paper {
             out.insert("mu".to_owned(), serde_json::json!(self.mu));

@@ -5,11 +5,9 @@ use crate::Result;
 use crate::solver::Observer;
 use std::collections::BTreeMap;
 
-/// With a slack per row the Newton system has an unknown per row: up to this many.
-const ROWS_WITH_SLACK: usize = 1_500;
-
 /// Lip^D or Lip^I by the exact solver where that serves, else by the one for large problems: see [`Solver::automatic`]; with
-/// a slack per row the exact one serves up to 1,500 rows.
+/// a slack per row the exact one serves up to [`Solver::EXACT_ROWS_WITH_SLACK`] rows. The choice and its reason are told to
+/// the [`Observer`].
 ///
 /// ```
 /// use lipmetric::learner::{Learner, Lip, LipAdmm, LipAuto, Solver, Training};
@@ -17,30 +15,60 @@ const ROWS_WITH_SLACK: usize = 1_500;
 /// let x = Matrix::from_rows(&[[0.0, 0.1], [0.2, 0.9], [1.0, 0.2], [1.1, 0.8]]);
 /// let y = Labels::from_names(["a", "a", "b", "b"]);
 /// let auto = LipAuto::new(Lip::diameter().c(0.1), LipAdmm::diameter().c(0.1).solver(Solver::Augmented));
-/// let fit = auto.fit(&Training::new(&x, &y)?, &mut Silent)?;
-/// assert!(fit.outcome.gap.unwrap() <= 1e-6);
+/// let data = Training::new(&x, &y)?;
+/// assert_eq!(auto.choose(&data), Solver::Exact);
+/// assert!(auto.fit(&data, &mut Silent)?.outcome.gap.unwrap() <= 1e-6);
 /// # Ok::<(), lipmetric::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct LipAuto {
     exact: Lip,
-    large: LipAdmm,
+    large: Option<LipAdmm>,
 }
 
 impl LipAuto {
     /// Either of the two: the same problem, as far as the second can have it (it has a slack per pair only).
     #[must_use]
     pub fn new(exact: Lip, large: LipAdmm) -> Self {
-        Self { exact, large }
+        Self { exact, large: Some(large) }
+    }
+
+    /// The exact solver whatever the size, for a problem that no other solver has.
+    #[must_use]
+    pub fn only_exact(exact: Lip) -> Self {
+        Self { exact, large: None }
     }
 
     /// The solver for these rows.
-    fn choose(&self, data: &Training<'_>) -> Solver {
+    #[must_use]
+    pub fn choose(&self, data: &Training<'_>) -> Solver {
         let rows = data.x.rows();
         match Solver::automatic(rows, data.x.cols(), data.y.classes().len()) {
-            Solver::Exact if self.exact.has_row_slack() && rows > ROWS_WITH_SLACK => Solver::Augmented,
+            _ if self.large.is_none() => Solver::Exact,
+            Solver::Exact if rows > self.rows() => Solver::Augmented,
             solver => solver,
         }
+    }
+
+    /// Rows that the exact solver serves.
+    fn rows(&self) -> usize {
+        if self.exact.has_row_slack() { Solver::EXACT_ROWS_WITH_SLACK } else { Solver::EXACT_ROWS }
+    }
+
+    /// The choice and what it rests on, in a sentence.
+    #[must_use]
+    pub fn explain(&self, data: &Training<'_>) -> String {
+        let (rows, features, classes) = (data.x.rows(), data.x.cols(), data.y.classes().len());
+        let solver = self.choose(data).name();
+        let why = match &self.large {
+            None => "no other solver has this form of the problem".to_owned(),
+            Some(_) => {
+                let slack = if self.exact.has_row_slack() { " with a slack per row" } else { "" };
+                let (most, wide) = (self.rows(), Solver::EXACT_FEATURES);
+                format!("the exact solver serves up to {most} rows{slack} and {wide} features")
+            }
+        };
+        format!("solver auto: {solver} for {rows} rows, {features} features, {classes} classes; {why}")
     }
 }
 
@@ -51,33 +79,36 @@ impl Learner for LipAuto {
 
     fn parameters(&self) -> BTreeMap<String, serde_json::Value> {
         let mut out = self.exact.parameters();
-        out.insert("solver".to_owned(), serde_json::json!("auto"));
+        let solver = if self.large.is_some() { "auto" } else { "exact" };
+        out.insert("solver".to_owned(), serde_json::json!(solver));
         out
     }
 
     fn parameters_for(&self, data: &Training<'_>) -> BTreeMap<String, serde_json::Value> {
         let solver = self.choose(data);
-        let mut out = match solver {
-            Solver::Exact => self.exact.parameters(),
-            _ => self.large.parameters(),
+        let mut out = match (&self.large, solver) {
+            (Some(large), Solver::Augmented) => large.parameters(),
+            _ => self.exact.parameters(),
         };
         out.insert("solver".to_owned(), serde_json::json!(solver));
         out
     }
 
     fn fit(&self, data: &Training<'_>, observer: &mut dyn Observer) -> Result<Fit> {
-        let (rows, features) = (data.x.rows(), data.x.cols());
-        match self.choose(data) {
-            Solver::Exact => self.exact.fit(data, observer),
-            other => {
-                let mut fit = self.large.fit(data, observer)?;
+        observer.decided(&self.explain(data));
+        match (&self.large, self.choose(data)) {
+            (Some(large), Solver::Augmented) => {
+                let mut fit = large.fit(data, observer)?;
+                let (rows, features) = (data.x.rows(), data.x.cols());
+                let slack = if self.exact.has_row_slack() { ", with a slack per pair" } else { "" };
                 fit.outcome.notes.push(format!(
-                    "{rows} rows of {features} features are many for the exact solver: solved by `{}`, with a slack per \
-                     pair; ask for the exact one to have that",
-                    other.name()
+                    "{rows} rows of {features} features are many for the exact solver: solved by `{}`{slack}; ask for the \
+                     exact one to have that",
+                    Solver::Augmented.name()
                 ));
                 Ok(fit)
             }
+            _ => self.exact.fit(data, observer),
         }
     }
 }

@@ -59,6 +59,20 @@ impl Cloud {
         }
     }
 
+    /// The listed points, in ascending order, with other weights.
+    pub(crate) fn part(&self, keep: &[usize], weight: Vec<f64>) -> Self {
+        let class: Vec<u32> = keep.iter().map(|&i| self.class[i]).collect();
+        let blocks = blocks(&class);
+        Self {
+            x: self.x.select_rows(keep),
+            weight,
+            uniform: false,
+            origin: keep.iter().map(|&i| self.origin[i]).collect(),
+            class,
+            blocks,
+        }
+    }
+
     /// A smaller problem like this one: about `push` of the points, evenly spaced within each class, keep their weight; of
     /// the others the farthest from the centre, up to `pull` points in all, only bound the diameter.
     pub(crate) fn coarse(&self, push: usize, pull: usize) -> Self {

@@ -1,3 +1,4 @@
+use super::Status;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
@@ -27,11 +28,25 @@ pub enum Stop {
     Interrupted,
 }
 
+impl Stop {
+    /// How a fit ends that is told to stop: as asked for, where what it has is already good enough.
+    pub(crate) fn status(self, reached: bool) -> Status {
+        match self {
+            _ if reached => Status::Optimal,
+            Self::TimeLimit => Status::TimeLimit,
+            Self::Interrupted => Status::Interrupted,
+        }
+    }
+}
+
 /// Watches a fit and may end it. Solvers know nothing of clocks, signals or printing: they report here, often
 /// enough (at least once an iteration), and return their best point when told to stop.
 pub trait Observer {
     /// Called with the current figures; `Break` ends the fit.
     fn progress(&mut self, at: &Progress) -> ControlFlow<Stop>;
+
+    /// Called with a choice that the fit has made, such as the solver by the size of the data, in a plain sentence.
+    fn decided(&mut self, _what: &str) {}
 }
 
 /// An observer that only lets the fit go on.
@@ -66,10 +81,18 @@ impl<O: Observer> Observer for Budget<O> {
             _ => ControlFlow::Continue(()),
         }
     }
+
+    fn decided(&mut self, what: &str) {
+        self.inner.decided(what);
+    }
 }
 
 impl<O: Observer + ?Sized> Observer for &mut O {
     fn progress(&mut self, at: &Progress) -> ControlFlow<Stop> {
         (**self).progress(at)
+    }
+
+    fn decided(&mut self, what: &str) {
+        (**self).decided(what);
     }
 }

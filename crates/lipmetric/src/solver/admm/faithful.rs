@@ -13,8 +13,8 @@ use super::moments::{gram, pack, packed_len, unpack};
 use super::proximal::{Positive, hinge_multiplier, simplex_threshold};
 use crate::linalg::{self, Cholesky};
 use crate::pairs::{Cloud, Embedding, Kind, Run, sweep, weighted_outer};
-use crate::problem::{Bound, Multipliers, Variant, certify, relative_gap};
-use crate::solver::{Observer, Progress, Status, Stop};
+use crate::problem::{Bound, Multipliers, Variant, certify, groups, relative_gap};
+use crate::solver::{Observer, Progress, Status};
 use crate::{Error, Matrix, Result};
 use std::ops::ControlFlow;
 use std::time::Instant;
@@ -30,6 +30,15 @@ pub(crate) struct Settings {
     pub(crate) mu: f64,
     pub(crate) tolerance: f64,
     pub(crate) max_iterations: usize,
+}
+
+/// Pairs of different label up to which their multipliers, each of which depends on all iterates, are kept.
+const MOST_PAIRS: usize = 1 << 29;
+
+fn different_pairs(cloud: &Cloud) -> usize {
+    let n = cloud.len();
+    let same: usize = groups(cloud, Variant::Intra).iter().map(|g| g.len() * g.len()).sum();
+    (n * n - same) / 2
 }
 
 /// The longest length so far, and pairs that were not far below it.
@@ -118,6 +127,16 @@ impl<'a> Faithful<'a> {
     /// The paper's start: `M = I`, multipliers zero.
     pub(crate) fn new(cloud: &'a Cloud, settings: Settings) -> Result<Self> {
         let p = cloud.x.cols();
+        let pairs = different_pairs(cloud);
+        if pairs > MOST_PAIRS {
+            return Err(Error::parameter(
+                "solver",
+                format!(
+                    "`paper` keeps a multiplier for each of the {pairs} pairs of different label, and takes at most \
+                     {MOST_PAIRS} (4 GiB); use `augmented` or `admm`, which keep none, or fewer rows"
+                ),
+            ));
+        }
         let all = gram(cloud, Variant::Diameter)?;
         let same = gram(cloud, Variant::Intra)?;
         let mut different = all.clone();
@@ -267,10 +286,9 @@ impl<'a> Faithful<'a> {
                 break Status::Optimal;
             }
             if let ControlFlow::Break(stop) = told {
-                break match stop {
-                    Stop::TimeLimit => Status::TimeLimit,
-                    Stop::Interrupted => Status::Interrupted,
-                };
+                best = best.max(self.bound(&to_space, mean)?.value);
+                let objective = *current.get_or_insert_with(|| self.objective());
+                break stop.status(relative_gap(objective, best) <= self.settings.tolerance);
             }
             if last {
                 break Status::IterationLimit;

@@ -12,5 +12,5 @@ pub(crate) mod moments;
 mod practical;
 pub(crate) mod proximal;
 
-pub(crate) use faithful::{Faithful, Settings as PaperSettings, objective};
+pub(crate) use faithful::{Faithful, Settings as PaperSettings};
 pub(crate) use practical::Practical;

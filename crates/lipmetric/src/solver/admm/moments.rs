@@ -5,6 +5,9 @@ use crate::pairs::Cloud;
 use crate::problem::{Variant, groups};
 use crate::{Error, Matrix, Result};
 
+/// Features up to which the paper's systems are built: each then takes a quarter of a gigabyte.
+const MOST_FEATURES: usize = 107;
+
 /// Number of coordinates of a symmetric matrix of size `p`.
 pub(crate) fn packed_len(p: usize) -> usize {
     p * (p + 1) / 2
@@ -59,17 +62,16 @@ pub(crate) fn pack_square(x: &[f64], out: &mut [f64]) {
 pub(crate) fn gram(cloud: &Cloud, variant: Variant) -> Result<Matrix> {
     let p = cloud.x.cols();
     let q = packed_len(p);
-    let Some(bytes) = q.checked_mul(q * 8).filter(|&b| b <= 1 << 28) else {
+    if p > MOST_FEATURES {
         return Err(Error::parameter(
             "solver",
             format!(
-                "the paper's updates need a system of p (p + 1) / 2 unknowns, too large for p = {p} features; use the \
-                 practical form, or fewer features"
+                "`paper` factorises two systems of p (p + 1) / 2 unknowns, {q} for {p} features, and takes at most \
+                 {MOST_FEATURES} features; use `admm` or `augmented`, the practical forms, or fewer features"
             ),
         ));
-    };
+    }
     let mut out = Matrix::zeros(q, q);
-    debug_assert_eq!(bytes, out.as_slice().len() * 8);
     for group in groups(cloud, variant) {
         let n = group.len() as f64;
         let mut mean = vec![0.0; p];

@@ -164,7 +164,7 @@ impl Inner for Practical {
     }
 
     fn working_target(&self, coordinates: usize) -> usize {
-        (4 * coordinates).max(2000)
+        (4 * coordinates).max(1000)
     }
 }
 

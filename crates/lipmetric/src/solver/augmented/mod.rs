@@ -6,6 +6,7 @@
 //! the eigenbasis of `Z - sigma M` that derivative is diagonal, so the Newton system is a Gram matrix plus a diagonal: it is
 //! factorised where it is small and solved by conjugate gradients where it is not.
 
+mod memory;
 mod newton;
 mod streamed;
 

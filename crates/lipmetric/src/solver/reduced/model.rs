@@ -54,21 +54,34 @@ impl Model {
 
     /// Lengths under a symmetric matrix.
     pub(crate) fn lengths(&self, x: &Matrix, m: &Matrix) -> Lengths {
+        let few = 2 * (self.push.len() + self.pull.len()) < x.rows();
+        let sums = self.sums.iter().map(|s| linalg::inner(&s.0, m));
+        let mean = std::iter::once(linalg::inner(&self.mean, m));
+        if few {
+            let lengths = |pairs: &mut dyn Iterator<Item = (u32, u32, f64)>| {
+                let d = differences(x, pairs);
+                let image = linalg::product(&d, m);
+                (0..d.rows()).map(|k| linalg::dot(d.row(k), image.row(k))).collect::<Vec<f64>>()
+            };
+            let push = lengths(&mut self.push.iter().map(|r| (r.i, r.j, 1.0))).into_iter().chain(sums);
+            let pull = lengths(&mut self.pull.iter().map(|r| (r.0, r.1, 1.0))).into_iter().chain(mean);
+            return Lengths { push: push.collect(), pull: pull.collect() };
+        }
         let y = linalg::product(x, m);
         let length = |i: u32, j: u32| {
             let (i, j) = (i as usize, j as usize);
             let (a, b) = (x.row(i).iter().zip(x.row(j)), y.row(i).iter().zip(y.row(j)));
             a.zip(b).map(|((p, q), (r, s))| (p - q) * (r - s)).sum::<f64>()
         };
-        let push = self.push.iter().map(|r| length(r.i, r.j)).chain(self.sums.iter().map(|s| linalg::inner(&s.0, m)));
-        let pull = self.pull.iter().map(|r| length(r.0, r.1)).chain(std::iter::once(linalg::inner(&self.mean, m)));
+        let push = self.push.iter().map(|r| length(r.i, r.j)).chain(sums);
+        let pull = self.pull.iter().map(|r| length(r.0, r.1)).chain(mean);
         Lengths { push: push.collect(), pull: pull.collect() }
     }
 
     /// `sum lambda A` over the rows that push, with the linear part.
     pub(crate) fn push_sum(&self, x: &Matrix, lambda: &[f64]) -> Matrix {
-        let pairs = self.push.iter().zip(lambda).map(|(r, &l)| (r.i, r.j, l));
-        let mut sum = laplacian(x, pairs);
+        let pairs: Vec<_> = self.push.iter().zip(lambda).map(|(r, &l)| (r.i, r.j, l)).collect();
+        let mut sum = laplacian(x, &pairs);
         for ((a, _), &l) in self.sums.iter().zip(&lambda[self.push.len()..]) {
             linalg::add_scaled(&mut sum, l, a);
         }
@@ -80,7 +93,8 @@ impl Model {
 
     /// `sum eta A` over the rows that pull.
     pub(crate) fn pull_sum(&self, x: &Matrix, eta: &[f64]) -> Matrix {
-        let mut sum = laplacian(x, self.pull.iter().zip(eta).map(|(r, &e)| (r.0, r.1, e)));
+        let pairs: Vec<_> = self.pull.iter().zip(eta).map(|(r, &e)| (r.0, r.1, e)).collect();
+        let mut sum = laplacian(x, &pairs);
         linalg::add_scaled(&mut sum, eta[self.pull.len()], &self.mean);
         sum
     }
@@ -98,12 +112,33 @@ impl Model {
     }
 }
 
+/// `t (x_i - x_j)` of the listed pairs, a row each.
+fn differences(x: &Matrix, pairs: &mut dyn Iterator<Item = (u32, u32, f64)>) -> Matrix {
+    let mut data = Vec::new();
+    let mut count = 0;
+    for (i, j, t) in pairs {
+        data.extend(x.row(i as usize).iter().zip(x.row(j as usize)).map(|(a, b)| t * (a - b)));
+        count += 1;
+    }
+    let mut out = Matrix::zeros(count, x.cols());
+    out.as_mut_slice().copy_from_slice(&data);
+    out
+}
+
 /// `sum of t (x_i - x_j)(x_i - x_j)^T = X^T (L X)` with the Laplacian `L` of the listed pairs.
-fn laplacian(x: &Matrix, pairs: impl Iterator<Item = (u32, u32, f64)>) -> Matrix {
+fn laplacian(x: &Matrix, pairs: &[(u32, u32, f64)]) -> Matrix {
     let p = x.cols();
+    let own = || pairs.iter().copied().filter(|pair| pair.2 != 0.0);
+    if 2 * own().count() < x.rows() {
+        let plain = differences(x, &mut own().map(|(i, j, _)| (i, j, 1.0)));
+        let scaled = differences(x, &mut own());
+        let mut out = linalg::transposed_product(&plain, &scaled);
+        linalg::symmetrise(&mut out);
+        return out;
+    }
     let mut product = Matrix::zeros(x.rows(), p);
     let mut difference = vec![0.0; p];
-    for (i, j, t) in pairs.filter(|pair| pair.2 != 0.0) {
+    for (i, j, t) in own() {
         let (i, j) = (i as usize, j as usize);
         for ((d, a), b) in difference.iter_mut().zip(x.row(i)).zip(x.row(j)) {
             *d = t * (a - b);

@@ -4,7 +4,7 @@ use super::model::{Model, Push, State, points_within};
 use super::survey::{Query, Survey, survey, window};
 use crate::linalg;
 use crate::pairs::{Cloud, Embedding, weighted_outer};
-use crate::problem::{Multipliers, Variant, certify, groups, mean_pair, relative_gap};
+use crate::problem::{Multipliers, Variant, certify, different_sum, groups, mean_pair, relative_gap};
 use crate::solver::admm::moments::packed_len;
 use crate::solver::admm::proximal::Positive;
 use crate::solver::{Observer, Progress, Status, Stop};
@@ -118,14 +118,15 @@ struct Outer<'a> {
     bound: f64,
 }
 
-/// Solves the problem on a cloud of whitened points.
+/// Solves the problem on a cloud of whitened points, from a first metric (as a factor) where there is one.
 pub(crate) fn solve(
     cloud: &Cloud,
     settings: Settings,
+    start: Option<&Matrix>,
     inner: &mut dyn Inner,
     observer: &mut dyn Observer,
 ) -> Result<Solution> {
-    run(cloud, settings, None, inner, observer)
+    run(cloud, settings, start, None, inner, observer)
 }
 
 /// The same with `only` as the one row that pushes, with a cap that does not matter.
@@ -136,18 +137,19 @@ pub(super) fn solve_rows(
     inner: &mut dyn Inner,
     observer: &mut dyn Observer,
 ) -> Result<Solution> {
-    run(cloud, settings, Some(only), inner, observer)
+    run(cloud, settings, None, Some(only), inner, observer)
 }
 
 fn run(
     cloud: &Cloud,
     settings: Settings,
+    start: Option<&Matrix>,
     only: Option<&Matrix>,
     inner: &mut dyn Inner,
     observer: &mut dyn Observer,
 ) -> Result<Solution> {
     let begun = Instant::now();
-    let mut outer = Outer::begin(cloud, settings, only, inner)?;
+    let mut outer = Outer::begin(cloud, settings, start, only, inner)?;
     let (mut iterations, mut idle, mut least) = (0, 0, f64::INFINITY);
     let mut renewed = true;
     let status = loop {
@@ -188,20 +190,23 @@ fn run(
         iterations += done;
         renewed = outer.look(inner)?;
         if let ControlFlow::Break(stop) = told {
-            break match stop {
-                Stop::TimeLimit => Status::TimeLimit,
-                Stop::Interrupted => Status::Interrupted,
-            };
+            break stop.status(relative_gap(outer.best.0, outer.bound) <= settings.tolerance);
         }
     };
     Ok(Solution { factor: outer.best.1, objective: outer.best.0, bound: outer.bound, status, iterations })
 }
 
 impl<'a> Outer<'a> {
-    fn begin(cloud: &'a Cloud, settings: Settings, only: Option<&'a Matrix>, inner: &dyn Inner) -> Result<Self> {
+    fn begin(
+        cloud: &'a Cloud,
+        settings: Settings,
+        start: Option<&Matrix>,
+        only: Option<&'a Matrix>,
+        inner: &dyn Inner,
+    ) -> Result<Self> {
         let p = cloud.x.cols();
         let mean = mean_pair(cloud, settings.variant);
-        let factor = first_factor(cloud, &settings)?;
+        let factor = first_factor(cloud, &settings, start)?;
         let m = linalg::product_transposed(&factor, &factor);
         let nothing = Model {
             c: settings.c,
@@ -214,7 +219,8 @@ impl<'a> Outer<'a> {
         let state =
             State { z: Matrix::zeros(p, p), m, lambda: Vec::new(), eta: vec![settings.c], factor: factor.clone() };
         let best = (f64::INFINITY, factor);
-        let mut outer = Self { cloud, settings, only, mean, basis: None, model: nothing, state, best, bound: 0.0 };
+        let bound = if only.is_some() { 0.0 } else { even_bound(cloud, &mean, settings.c)? };
+        let mut outer = Self { cloud, settings, only, mean, basis: None, model: nothing, state, best, bound };
         outer.look(inner)?;
         let allowed = settings.rank.unwrap_or(p);
         if p > DIMENSIONS || allowed < p {
@@ -433,6 +439,14 @@ impl<'a> Outer<'a> {
     }
 }
 
+/// The bound from multipliers that are all equal: a fair one where nearly all pairs can be told apart.
+pub(crate) fn even_bound(cloud: &Cloud, mean: &Matrix, c: f64) -> Result<f64> {
+    let (push, mut pull) = (different_sum(cloud), mean.clone());
+    pull.as_mut_slice().iter_mut().for_each(|v| *v *= c);
+    let even = Multipliers { push: &push, total: cloud.pair_totals().0, pull: &pull, load: 0.0 };
+    Ok(certify(&even, mean, c)?.value)
+}
+
 pub(crate) fn columns(a: &Matrix, range: std::ops::Range<usize>) -> Matrix {
     let mut out = Matrix::zeros(a.rows(), range.len());
     for i in 0..a.rows() {
@@ -442,8 +456,8 @@ pub(crate) fn columns(a: &Matrix, range: std::ops::Range<usize>) -> Matrix {
 }
 
 /// A first metric: of the identity and some inverses of the within-class covariance (as in a discriminant analysis), in
-/// their best multiples, the best on a sample.
-pub(crate) fn first_factor(cloud: &Cloud, settings: &Settings) -> Result<Matrix> {
+/// their best multiples, and a given one, the best on a sample.
+pub(crate) fn first_factor(cloud: &Cloud, settings: &Settings, start: Option<&Matrix>) -> Result<Matrix> {
     let p = cloud.x.cols();
     let part = if cloud.len() > SAMPLE { cloud.thinned(SAMPLE) } else { cloud.clone() };
     let share = part.pair_totals().0 / cloud.pair_totals().0;
@@ -459,7 +473,7 @@ pub(crate) fn first_factor(cloud: &Cloud, settings: &Settings) -> Result<Matrix>
     let eigen = linalg::symmetric_eigen(&within)?;
     let top = eigen.values.last().copied().unwrap_or(0.0).max(1e-300);
     let shapes: [fn(f64) -> f64; 4] = [|_| 1.0, |w| 1.0 / (w + 0.3), |w| 1.0 / (w + 0.1), |w| 1.0 / (w + 0.03)];
-    let mut best: Option<(f64, Matrix)> = None;
+    let mut candidates: Vec<Matrix> = start.cloned().into_iter().collect();
     for shape in shapes {
         let sizes: Vec<f64> = eigen.values.iter().map(|w| shape(w.max(0.0) / top)).collect();
         let most = sizes.iter().fold(0.0f64, |a, &b| a.max(b)).max(1e-12);
@@ -469,6 +483,10 @@ pub(crate) fn first_factor(cloud: &Cloud, settings: &Settings) -> Result<Matrix>
                 *v *= (s / most).max(1e-4).sqrt();
             }
         }
+        candidates.push(factor);
+    }
+    let mut best: Option<(f64, Matrix)> = None;
+    for mut factor in candidates {
         let found = survey(&part, &Embedding::new(&part, &factor), &query);
         let (t, value) = found.rescaled(settings.c * share, everything);
         // At the smallest multiples nothing is told apart: one under which the longest pair is just apart is a better start.

@@ -178,8 +178,38 @@ pub(crate) struct Rounded {
     pub(crate) far: Vec<(f64, u32, u32)>,
     /// An evenly spread part of the pairs where the rounding is at work, with their weight.
     pub(crate) zone: Vec<(u32, u32, f64)>,
-    /// How many they stand for.
+    /// The weight and the number of all of them.
     pub(crate) zone_weight: f64,
+    pub(crate) zone_count: usize,
+}
+
+/// Sums that go side by side, so that one addition need not wait for the one before.
+const LANES: usize = 8;
+
+#[derive(Default)]
+struct Lanes {
+    total: [f64; LANES],
+    value: [f64; LANES],
+    hinge: [f64; LANES],
+    zone: [f64; LANES],
+}
+
+impl Lanes {
+    /// The rounded hinges of pairs with lengths `r` and weights `own w`; their multipliers go to `l`.
+    #[inline(always)]
+    fn add(&mut self, r: &[f64], w: &[f64], l: &mut [f64], own: f64, width: f64) {
+        let each = 1.0 / width;
+        for k in 0..r.len() {
+            let below = 2.0 - r[k];
+            let y = below * each + 0.5;
+            let part = y.clamp(0.0, 1.0);
+            l[k] = part * own * w[k];
+            self.total[k] += l[k];
+            self.value[k] += l[k] * (y - 0.5 * part);
+            self.hinge[k] += w[k] * below.max(0.0);
+            self.zone[k] += if y > 0.0 && y < 1.0 { w[k] } else { 0.0 };
+        }
+    }
 }
 
 #[derive(Default)]
@@ -188,6 +218,7 @@ struct RoundedPart {
     value: f64,
     zone: Vec<(u32, u32, f64)>,
     zone_weight: f64,
+    zone_count: usize,
 }
 
 /// One pass over all pairs: the true objective's parts, and multipliers that are a function of the length alone. One in
@@ -200,27 +231,30 @@ pub(crate) fn rounded(cloud: &Cloud, embedding: &Embedding, width: f64, every: u
         if !same {
             let own = cloud.weight[i];
             let others = &cloud.weight[j0..j0 + rho.len()];
-            let (mut total, mut hinge, mut value, mut zone) = (0.0, 0.0, 0.0, 0.0);
-            for ((&r, &w), l) in rho.iter().zip(others).zip(weight.iter_mut()) {
-                let below = 2.0 - r;
-                let y = below / width + 0.5;
-                let part = y.clamp(0.0, 1.0);
-                *l = part * own * w;
-                total += *l;
-                value += *l * (y - 0.5 * part);
-                hinge += w * below.max(0.0);
-                zone += if part > 0.0 && part < 1.0 { w } else { 0.0 };
+            if own == 0.0 {
+                // Only bounds the diameter.
+                return longest_of(&mut out.part, query, i, j0, same, rho);
             }
-            out.part.weight += total;
-            out.part.length += own * hinge;
-            out.value += width * value;
+            let mut sums = Lanes::default();
+            let ((r, r_rest), (w, w_rest)) = (rho.as_chunks::<LANES>(), others.as_chunks::<LANES>());
+            let (l, l_rest) = weight.as_chunks_mut::<LANES>();
+            for ((r, w), l) in r.iter().zip(w).zip(l) {
+                sums.add(r, w, l, own, width);
+            }
+            sums.add(r_rest, w_rest, l_rest, own, width);
+            let zone: f64 = sums.zone.iter().sum();
+            out.part.weight += sums.total.iter().sum::<f64>();
+            out.part.length += own * sums.hinge.iter().sum::<f64>();
+            out.value += width * sums.value.iter().sum::<f64>();
             out.zone_weight += own * zone;
             if zone > 0.0 {
                 for (k, &r) in rho.iter().enumerate() {
-                    let j = j0 + k;
-                    let hash = ((i as u64) << 32 | j as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
-                    if r > low && r < high && hash.is_multiple_of(every) {
-                        out.zone.push((i as u32, j as u32, own * others[k]));
+                    if r > low && r < high && others[k] > 0.0 {
+                        out.zone_count += 1;
+                        let hash = ((i as u64) << 32 | (j0 + k) as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
+                        if hash.is_multiple_of(every) {
+                            out.zone.push((i as u32, (j0 + k) as u32, own * others[k]));
+                        }
                     }
                 }
             }
@@ -238,8 +272,9 @@ pub(crate) fn rounded(cloud: &Cloud, embedding: &Embedding, width: f64, every: u
         far: Vec::new(),
         zone: Vec::new(),
         zone_weight: 0.0,
+        zone_count: 0,
     };
-    for RoundedPart { mut part, value, mut zone, zone_weight } in parts {
+    for RoundedPart { mut part, value, mut zone, zone_weight, zone_count } in parts {
         keep_longest(&mut part.far, query.most);
         out.total += part.weight;
         out.hinge += part.length;
@@ -248,6 +283,7 @@ pub(crate) fn rounded(cloud: &Cloud, embedding: &Embedding, width: f64, every: u
         out.value += value;
         out.zone.append(&mut zone);
         out.zone_weight += zone_weight;
+        out.zone_count += zone_count;
     }
     keep_longest(&mut out.far, query.most);
     let least = query.beyond * out.longest;
@@ -259,7 +295,13 @@ fn longest_of(part: &mut Part, query: &Query, i: usize, j0: usize, same: bool, r
     if !(same || query.variant == Variant::Diameter) || query.most == 0 {
         return;
     }
-    let most = rho.iter().fold(0.0, |m: f64, &r| if r > m { r } else { m });
+    let mut lanes = [0.0f64; LANES];
+    let (chunks, rest) = rho.as_chunks::<LANES>();
+    lanes.iter_mut().zip(rest).for_each(|(m, &r)| *m = r);
+    for chunk in chunks {
+        lanes.iter_mut().zip(chunk).for_each(|(m, &r)| *m = if r > *m { r } else { *m });
+    }
+    let most = lanes.iter().fold(0.0, |m: f64, &r| if r > m { r } else { m });
     part.longest = part.longest.max(most);
     let least = query.beyond * part.longest;
     if most > least {
