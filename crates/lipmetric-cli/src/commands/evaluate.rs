@@ -151,7 +151,7 @@ fn judge_method(args: &Args, session: &Session) -> Result<Report> {
         learner: &*learner,
         fill: args.prepare.fill,
         scaling: args.prepare.scale,
-        voting: args.method.voting.settings(),
+        voting: args.method.voting.settings_for(args.method.method),
     };
     let (splits, how): (Vec<Split>, String) = match args.folds {
         Some(k) => (folds(&data.labels, k, args.seed)?, format!("{k}-fold cross-validation")),
