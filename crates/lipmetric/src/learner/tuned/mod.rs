@@ -111,9 +111,9 @@ impl Tuned {
 
     /// What is returned where nothing could be chosen.
     fn fallback(&self, data: &Training<'_>, k: usize, why: &str, watch: &mut Watch<'_>) -> Result<Fit> {
-        let mut fit = match self.family.finish(None) {
-            Some(learner) => learner.fit(data, watch)?,
-            None => Euclidean.fit(data, watch)?,
+        let (mut fit, metric) = match self.family.finish(None) {
+            Some(learner) => (learner.fit(data, watch)?, self.name()),
+            None => (Euclidean.fit(data, watch)?, "euclidean"),
         };
         match watch.stop {
             Some(Stop::TimeLimit) => fit.outcome.status = Status::TimeLimit,
@@ -121,7 +121,6 @@ impl Tuned {
             None => {}
         }
         fit.outcome.notes.push(format!("nothing was chosen by held-out rows: {why}"));
-        let metric = fit.outcome.c.map_or("euclidean", |_| self.name());
         fit.outcome.choice = Some(Choice::unjudged(metric, k));
         Ok(fit)
     }
