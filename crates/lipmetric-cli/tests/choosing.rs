@@ -27,7 +27,8 @@ fn the_default_chooses_says_what_and_predicts() {
 #[test]
 fn the_number_of_neighbours_is_as_asked() {
     let room = Room::new();
-    let k = |args: &[&str]| room.json(&[&["fit", "--data", "echo", "--json"][..], args].concat())["k"].as_u64().unwrap();
+    let k =
+        |args: &[&str]| room.json(&[&["fit", "--data", "echo", "--json"][..], args].concat())["k"].as_u64().unwrap();
     assert_eq!(k(&["--k", "1"]), 1);
     assert_eq!(k(&["--k", "7"]), 7);
     assert_eq!(k(&["--method", "nn"]), 1);
@@ -57,6 +58,8 @@ fn near_pairs_are_a_method_of_their_own() {
     assert_eq!((&fit["method"], &fit["parameters"]["c_rel"]), (&"lip-local".into(), &0.3.into()));
     assert!(fit["gap"].as_f64().unwrap() <= 1e-2);
     assert!(room.fails(2, &["fit", "--data", "haberman", "--method", "lip-local", "--c-rel", "2"]).contains("--c-rel"));
-    assert!(room.fails(2, &["fit", "--data", "haberman", "--method", "lip-local", "--slack", "pair"]).contains("--c-rel"));
+    assert!(
+        room.fails(2, &["fit", "--data", "haberman", "--method", "lip-local", "--slack", "pair"]).contains("--c-rel")
+    );
     assert!(room.fails(2, &["fit", "--data", "haberman", "--c", "1"]).contains("--method lip-i"), "auto has no c");
 }

@@ -24,7 +24,7 @@ use std::path::PathBuf;
 Examples:
   lipmetric evaluate --data echo --repeats 20
   lipmetric evaluate --data echo --method nn --folds 10 --k 5 --json
-  lipmetric fit --data echo --model echo.lip
+  lipmetric fit --data echo --k 1 --model echo.lip
   lipmetric datasets export echo -o test.csv
   lipmetric evaluate test.csv --model echo.lip --radius 0,0.1")]
 pub(crate) struct Args {
