@@ -5,7 +5,9 @@ use crate::rivals::{RivalArgs, Shared};
 use clap::{Args, ValueEnum};
 use lipmetric::Metric;
 use lipmetric::classify::Weights;
-use lipmetric::learner::{ClassWeights, Euclidean, Learner, Lip, LipAdmm, LipAuto, Solver, TradeOff, Triplet};
+use lipmetric::learner::{
+    ClassWeights, Euclidean, Learner, Lip, LipAdmm, LipAuto, LipLocal, Solver, TradeOff, Triplet, Tuned,
+};
 use lipmetric::model::Voting;
 use lipmetric::problem::{Anchor, Diameter, Slack, Towards, Variant};
 use std::time::Duration;
@@ -13,10 +15,14 @@ use std::time::Duration;
 /// The methods that there are.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Method {
+    /// The Euclidean distance, unless another one is shown to be better on held-out rows
+    Auto,
     /// Lip^D: maximises the margin's ratio to the diameter of all rows
     LipD,
     /// Lip^I: maximises the margin's ratio to the diameter of the classes
     LipI,
+    /// Lip^I by near pairs: the local form of the margin ratio
+    LipLocal,
     /// Large margin nearest neighbours: near targets, impostors pushed away
     Lmnn,
     /// Large margin metric learning: the smallest metric with margins
@@ -34,8 +40,10 @@ impl Method {
     /// What a table's column is called.
     pub(crate) fn title(self) -> &'static str {
         match self {
+            Self::Auto => "auto",
             Self::LipD => "Lip^D",
             Self::LipI => "Lip^I",
+            Self::LipLocal => "Lip^loc",
             Self::Lmnn => "LMNN",
             Self::Lmml => "LMML",
             Self::Nca => "NCA",
@@ -58,7 +66,7 @@ impl Method {
 #[command(next_help_heading = "Method")]
 pub(crate) struct MethodArgs {
     /// How the distance is learned
-    #[arg(long, value_enum, default_value_t = Method::LipI)]
+    #[arg(long, value_enum, default_value_t = Method::Auto)]
     pub(crate) method: Method,
     #[command(flatten)]
     pub(crate) lip: LipArgs,
@@ -94,10 +102,18 @@ impl MethodArgs {
             }
             return Ok(learner);
         }
-        if self.method.variant().is_none() && self.lip.given() {
+        if self.method == Method::LipLocal
+            && (self.lip.slack.is_some() || self.lip.c.is_some() || self.lip.given_extras())
+        {
+            return Err(Failure::Usage(
+                "of the parameters of lip-d and lip-i, lip-local has --c-rel, --tol and --max-iter; leave the others out"
+                    .to_owned(),
+            ));
+        }
+        if self.method.variant().is_none() && self.method != Method::LipLocal && self.lip.given() {
             return Err(Failure::Usage(
                 "--slack, --c, --c-rel, --diameter, --anchor, --solver, --balanced, --tol and --max-iter belong to the methods \
-                 lip-d and lip-i; leave them out"
+                 lip-d and lip-i; add --method lip-i, or leave them out"
                     .to_owned(),
             ));
         }
@@ -114,10 +130,11 @@ pub(crate) struct LipArgs {
     slack: Option<SlackRule>,
     /// The trade-off between the diameter and violated margins: larger is smoother (lip-d, lip-i)
     /// [default: 1, as in the paper, in `compare`; else see --c-rel]
-    #[arg(long, value_name = "VALUE", conflicts_with = "c_rel")]
-    c: Option<f64>,
-    /// The same as a fraction of the c from which on nothing is learned (lip-d, lip-i)
-    /// [default: 0.1; `compare` has --c 1]
+    /// `auto` chooses it on held-out rows.
+    #[arg(long, value_name = "VALUE", value_parser = trade_off, conflicts_with = "c_rel")]
+    c: Option<C>,
+    /// The same as a fraction of the c from which on nothing is learned (lip-d, lip-i, lip-local)
+    /// [default: 0.1; lip-local: 0.2; lip-d and lip-i in `compare` have --c 1]
     #[arg(long, value_name = "FRACTION")]
     c_rel: Option<f64>,
     /// What the diameter is: `max`, the largest distance, as in the paper; `mean`; or `cvar:0.1`, the mean of
@@ -150,6 +167,20 @@ pub(crate) struct LipArgs {
     /// Stop after this many steps [default: 500; lmnn, mcml: 2000; lmml: 20000; nca: 200]
     #[arg(long, value_name = "N")]
     max_iter: Option<usize>,
+}
+
+/// A trade-off as it is typed.
+#[derive(Clone, Copy, PartialEq)]
+enum C {
+    Auto,
+    Value(f64),
+}
+
+fn trade_off(text: &str) -> std::result::Result<C, String> {
+    if text == "auto" {
+        return Ok(C::Auto);
+    }
+    text.parse().map(C::Value).map_err(|_| "give a number such as 1, or `auto`".to_owned())
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -323,12 +354,19 @@ impl LipArgs {
 
     /// The method with these parameters, where it has them; `usual` is the trade-off if none is given.
     pub(crate) fn learner(&self, method: Method, usual: TradeOff, start: Option<Metric>) -> Result<Box<dyn Learner>> {
-        let Some(variant) = method.variant() else { return Ok(Box::new(Euclidean)) };
+        let variant = match (method, method.variant()) {
+            (_, Some(variant)) => variant,
+            (Method::Auto, _) => return Ok(Box::new(Tuned::new())),
+            (Method::LipLocal, _) => return Ok(Box::new(self.local())),
+            _ => return Ok(Box::new(Euclidean)),
+        };
         let trade_off = match (self.c, self.c_rel) {
-            (Some(c), _) => TradeOff::Absolute(c),
+            (Some(C::Value(c)), _) => TradeOff::Absolute(c),
+            (Some(C::Auto), _) => TradeOff::Relative(0.1),
             (None, Some(fraction)) => TradeOff::Relative(fraction),
             (None, None) => usual,
         };
+        let choose = self.c == Some(C::Auto);
         let mut lip = self.exact(variant).trade_off(trade_off);
         if let Some(metric) = &start {
             lip = lip.start_from(metric);
@@ -349,9 +387,17 @@ impl LipArgs {
         if self.rank.is_some() && !matches!(self.solver, Some(SolverChoice::Admm | SolverChoice::Augmented)) {
             return Err(Failure::Usage("--rank belongs to --solver admm or augmented; add one of them".to_owned()));
         }
-        let Some(solver) = solver else { return Ok(Box::new(lip)) };
+        let exact = |lip: Lip| -> Box<dyn Learner> {
+            if choose { Box::new(Tuned::trade_off(lip, None)) } else { Box::new(lip) }
+        };
+        let Some(solver) = solver else { return Ok(exact(lip)) };
         if automatic && (exact_only || matches!(self.slack, Some(SlackRule::Instance))) {
-            return Ok(Box::new(LipAuto::only_exact(lip)));
+            return Ok(if choose { exact(lip) } else { Box::new(LipAuto::only_exact(lip)) });
+        }
+        if choose && !automatic {
+            return Err(Failure::Usage(
+                "--c auto chooses by the exact solver: leave out --solver, or give --solver exact or auto".to_owned(),
+            ));
         }
         if exact_only {
             return Err(Failure::Usage(
@@ -378,7 +424,26 @@ impl LipArgs {
         if let Some(max_iter) = self.max_iter {
             large = large.max_iterations(max_iter);
         }
-        if automatic { Ok(Box::new(LipAuto::new(lip, large))) } else { Ok(Box::new(large)) }
+        Ok(match (choose, automatic) {
+            (true, _) => Box::new(Tuned::trade_off(lip, Some(large))),
+            (false, true) => Box::new(LipAuto::new(lip, large)),
+            (false, false) => Box::new(large),
+        })
+    }
+
+    /// Lip^I by near pairs, with what it has of these parameters.
+    fn local(&self) -> LipLocal {
+        let mut local = LipLocal::new();
+        if let Some(fraction) = self.c_rel {
+            local = local.c_relative(fraction);
+        }
+        if let Some(tol) = self.tol {
+            local = local.tolerance(tol);
+        }
+        if let Some(max_iter) = self.max_iter {
+            local = local.max_iterations(max_iter);
+        }
+        local
     }
 }
 
@@ -397,9 +462,10 @@ pub(crate) fn time_limit(seconds: Option<f64>) -> Result<Option<Duration>> {
 /// How classes are predicted.
 #[derive(Args)]
 pub(crate) struct VotingArgs {
-    /// How many neighbours vote in a prediction; `auto` chooses by leave-one-out on the training rows
-    #[arg(long, value_name = "K", default_value = "1", value_parser = neighbours)]
-    k: usize,
+    /// How many neighbours vote in a prediction; `auto` chooses: by leave-one-out on the training rows, or together with
+    /// the distance where the method chooses one [default: auto for the method auto, else 1; `compare`: 1]
+    #[arg(long, value_name = "K", value_parser = neighbours)]
+    k: Option<usize>,
     /// How much each neighbour's vote counts
     #[arg(long, value_enum, value_name = "RULE", default_value_t = Votes::Uniform)]
     weights: Votes,
@@ -422,7 +488,7 @@ enum Votes {
 
 impl Default for VotingArgs {
     fn default() -> Self {
-        Self { k: 1, weights: Votes::Uniform }
+        Self { k: None, weights: Votes::Uniform }
     }
 }
 
@@ -432,6 +498,12 @@ impl VotingArgs {
             Votes::Uniform => Weights::Uniform,
             Votes::Distance => Weights::Distance,
         };
-        Voting { k: self.k, weights }
+        Voting { k: self.k.unwrap_or(1), weights }
+    }
+
+    /// The same where the method decides what is usual.
+    pub(crate) fn settings_for(&self, method: Method) -> Voting {
+        let usual = if method == Method::Auto { Voting::CHOOSE } else { 1 };
+        Voting { k: self.k.unwrap_or(usual), ..self.settings() }
     }
 }

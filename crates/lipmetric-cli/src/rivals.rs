@@ -150,7 +150,7 @@ impl RivalArgs {
                 let learner = Mcml::new();
                 with!(learner, n_components(components), init(init), tolerance(tol), max_iterations(steps))
             }
-            Method::LipD | Method::LipI | Method::Euclidean => return Ok(None),
+            Method::Auto | Method::LipD | Method::LipI | Method::LipLocal | Method::Euclidean => return Ok(None),
         }))
     }
 }

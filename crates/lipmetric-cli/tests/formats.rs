@@ -81,7 +81,7 @@ fn categories_booleans_and_gaps_go_through_a_model() {
 #[test]
 fn transform_writes_what_the_name_asks_for() {
     let room = Room::new();
-    room.ok(&["fit", "--data", "haberman", "--model", "m.lip"]);
+    room.ok(&["fit", "--data", "haberman", "--k", "1", "--model", "m.lip"]);
     let csv = room.ok(&["transform", "--model", "m.lip", "--data", "haberman", "--with-label"]);
     assert!(csv.starts_with("z1,z2,z3,label\n"), "{}", &csv[..40]);
     assert_eq!(csv.lines().count(), 307);

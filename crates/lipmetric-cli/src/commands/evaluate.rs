@@ -23,7 +23,7 @@ use std::path::PathBuf;
 Examples:
   lipmetric evaluate --data echo --repeats 20
   lipmetric evaluate --data echo --method nn --folds 10 --k 5 --json
-  lipmetric fit --data echo --model echo.lip
+  lipmetric fit --data echo --k 1 --model echo.lip
   lipmetric datasets export echo -o test.csv
   lipmetric evaluate test.csv --model echo.lip --radius 0,0.1")]
 pub(crate) struct Args {
@@ -150,7 +150,7 @@ fn judge_method(args: &Args, session: &Session) -> Result<Report> {
         learner: &*learner,
         fill: args.prepare.fill,
         scaling: args.prepare.scale,
-        voting: args.method.voting.settings(),
+        voting: args.method.voting.settings_for(args.method.method),
     };
     let (splits, how): (Vec<Split>, String) = match args.folds {
         Some(k) => (folds(&data.labels, k, args.seed)?, format!("{k}-fold cross-validation")),

@@ -5,6 +5,7 @@ use crate::output::{self, Align, TextTable, short};
 use crate::resources::{self, Stopwatch};
 use crate::rivals::read_triplets;
 use crate::session::Session;
+use lipmetric::learner::Choice;
 use lipmetric::lipschitz::{Mahalanobis, Margins};
 use lipmetric::model::Recipe;
 use lipmetric::prepare::{Encoding, Preparation, Scaling, Step};
@@ -25,6 +26,7 @@ Examples:
   lipmetric fit --data haberman --model haberman.lip
   lipmetric datasets export echo -o echo.csv
   lipmetric fit echo.csv --label label --k 3 --model echo.lip
+  lipmetric fit echo.csv --method lip-i --c auto
   lipmetric fit echo.csv --ignore epss --fill mean --scale minmax --json
   lipmetric fit echo.csv --method lip-d --slack pair --c 1 --tol 1e-9
   lipmetric fit echo.csv --method lmnn --targets 2 --k auto
@@ -77,6 +79,8 @@ struct Report<'a> {
     iterations: usize,
     rank: usize,
     notes: &'a [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    choice: Option<&'a Choice>,
     lipschitz: Option<&'a Margins>,
     seconds: f64,
     cpu_seconds: Option<f64>,
@@ -93,7 +97,7 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
         learner: &*learner,
         fill: args.prepare.fill,
         scaling: args.prepare.scale,
-        voting: args.method.voting.settings(),
+        voting: args.method.voting.settings_for(args.method.method),
     };
     let watch = Stopwatch::start();
     let mut observer = Budget::new(time_limit(args.time_limit)?, session.fit_observer());
@@ -127,6 +131,7 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
         iterations: model.outcome.iterations,
         rank: model.metric.rank(),
         notes: &model.outcome.notes,
+        choice: model.outcome.choice.as_ref(),
         lipschitz: margins.as_ref(),
         seconds,
         cpu_seconds,
@@ -217,6 +222,9 @@ pub(crate) fn describe_outcome(model: &Model) -> String {
         facts.row([name.as_str(), value.to_string().trim_matches('"')]);
     }
     let outcome = &model.outcome;
+    if let Some(choice) = &outcome.choice {
+        describe_choice(choice, &mut facts);
+    }
     facts.row(["ended", outcome.status.describe()]);
     for (name, value) in [("objective", outcome.objective), ("lower bound", outcome.dual)] {
         if let Some(value) = value {
@@ -242,4 +250,31 @@ pub(crate) fn describe_outcome(model: &Model) -> String {
         text += &format!("note: {note}\n");
     }
     text
+}
+
+/// What a method that chooses has chosen, and what it is worth.
+fn describe_choice(choice: &Choice, facts: &mut TextTable) {
+    let percent = |v: f64| format!("{:.1} %", 100.0 * v);
+    let mut chosen = choice.metric.clone();
+    if let Some(c) = choice.c_rel {
+        chosen += &format!(", c-rel {}", short(c));
+    }
+    if choice.euclid > 0.0 && choice.euclid < 1.0 {
+        chosen += &format!(", mixed with {} of the Euclidean distance", percent(choice.euclid));
+    }
+    facts.row(["chosen", &chosen]);
+    if choice.rows == 0 {
+        return;
+    }
+    let reference = if choice.metric.starts_with("lip-d") || choice.metric == "lip-i" { "usual" } else { "Euclidean" };
+    facts.row([
+        "on held-out rows",
+        &format!(
+            "{} ({reference}: {}, standard error of the difference: {})",
+            percent(choice.accuracy),
+            percent(choice.reference),
+            percent(choice.standard_error)
+        ),
+    ]);
+    facts.row(["expect about", &format!("{} on new rows of the same kind", percent(choice.estimate))]);
 }

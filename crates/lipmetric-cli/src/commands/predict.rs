@@ -19,7 +19,7 @@ const PREDICTION: &str = "prediction";
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
-  lipmetric fit --data haberman --model h.lip
+  lipmetric fit --data haberman --k 1 --model h.lip
   lipmetric predict --model h.lip --data haberman
   lipmetric predict --model h.lip --data haberman --proba --radius -o out.csv
   lipmetric datasets export haberman | lipmetric predict --model h.lip -")]

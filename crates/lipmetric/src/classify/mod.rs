@@ -26,4 +26,5 @@ mod tree;
 pub use index::{Algorithm, NeighbourIndex};
 pub use knn::{KnnClassifier, Prediction, Weights};
 pub use neighbours::Neighbours;
+pub(crate) use select::vote;
 pub use select::{KScore, Validation, best_k, judge_k, usual_ks};

@@ -102,7 +102,7 @@ pub fn usual_ks(rows: usize) -> Vec<usize> {
 }
 
 /// The class of the neighbours, nearest first: most votes; then the nearest member; then the lower code.
-fn vote(classes: &[u32], squared: &[f64], weights: Weights) -> u32 {
+pub(crate) fn vote(classes: &[u32], squared: &[f64], weights: Weights) -> u32 {
     let first = squared.first().copied().unwrap_or(0.0);
     let weight = |d2: f64| match weights {
         Weights::Uniform => 1.0,

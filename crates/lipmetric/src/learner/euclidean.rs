@@ -33,6 +33,7 @@ impl Learner for Euclidean {
                 gap: None,
                 iterations: 0,
                 notes: Vec::new(),
+                choice: None,
             },
         })
     }

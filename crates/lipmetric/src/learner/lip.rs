@@ -464,6 +464,7 @@ fn finish(space: &Space, solution: Solution, c: f64, c_max: Option<Ceiling>) -> 
         gap: Some(solution.gap()),
         iterations: solution.iterations,
         notes,
+        choice: None,
     };
     Ok(LipFit { fit: Fit { metric: Metric::new(space.factor(&solution.factor))?, outcome }, certificate })
 }
@@ -485,6 +486,7 @@ fn closed_form(space: &Space, factor: &crate::Matrix, trade_off: TradeOff) -> Re
         gap: Some(0.0),
         iterations: 0,
         notes: vec![note.to_owned()],
+        choice: None,
     };
     let metric = Metric::new(space.factor(factor))?;
     let certificate =

@@ -397,6 +397,7 @@ impl Learner for LipAdmm {
                 gap: Some(0.0),
                 iterations: 0,
                 notes: vec![note.to_owned()],
+                choice: None,
             };
             return Ok(Fit { metric: Metric::new(space.factor(&leak))?, outcome });
         }
@@ -448,6 +449,7 @@ impl Learner for LipAdmm {
             gap: Some(solution.gap()),
             iterations: solution.iterations,
             notes,
+            choice: None,
         };
         Ok(Fit { metric, outcome })
     }

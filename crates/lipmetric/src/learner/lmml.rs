@@ -222,6 +222,7 @@ impl Learner for Lmml {
                 gap: Some(gap),
                 iterations: solution.iterations,
                 notes,
+                choice: None,
             },
         })
     }

@@ -283,6 +283,7 @@ impl Learner for Lmnn {
                 gap: Some(gap),
                 iterations: solution.iterations,
                 notes,
+                choice: None,
             },
         })
     }

@@ -353,6 +353,7 @@ impl Learner for Mcml {
                 gap: Some(relative(objective, dual)),
                 iterations: state.iterations,
                 notes,
+                choice: None,
             },
         })
     }

@@ -5,21 +5,26 @@ mod frame;
 mod lip;
 mod lip_admm;
 mod lip_auto;
+mod lip_local;
 mod lmml;
 mod lmnn;
 mod mcml;
 mod nca;
+mod tuned;
 
 pub use euclidean::Euclidean;
 pub use frame::Init;
 pub use lip::{Certificate, ClassWeights, Lip, LipFit, SupportPair, TradeOff};
 pub use lip_admm::{LipAdmm, Solver};
 pub use lip_auto::LipAuto;
+pub use lip_local::LipLocal;
 pub use lmml::{Lmml, Triplet};
 pub use lmnn::Lmnn;
 pub use mcml::Mcml;
 pub use nca::Nca;
+pub use tuned::{Choice, Judged, Tuned};
 
+use crate::classify::Weights;
 use crate::solver::{Observer, Status};
 use crate::{Error, Labels, Matrix, Metric, Result};
 use serde::{Deserialize, Serialize};
@@ -95,6 +100,9 @@ pub struct Outcome {
     pub iterations: usize,
     /// Things the user should know, in plain sentences.
     pub notes: Vec<String>,
+    /// What was chosen and by which figures, where the method chooses.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub choice: Option<Choice>,
 }
 
 /// A learned metric and how it came about.
@@ -127,6 +135,21 @@ pub trait Learner: Send + Sync {
     /// If the data or the parameters do not allow it. A fit that stops early is not an error: its
     /// [`Outcome::status`] tells.
     fn fit(&self, data: &Training<'_>, observer: &mut dyn Observer) -> Result<Fit>;
+
+    /// Learns a metric for votes of one of these numbers of neighbours. A method that chooses does so for them, and says
+    /// which number it chose in [`Outcome::choice`]; the others do not care.
+    ///
+    /// # Errors
+    /// As [`Learner::fit`].
+    fn fit_for(
+        &self,
+        data: &Training<'_>,
+        _neighbours: &[usize],
+        _votes: Weights,
+        observer: &mut dyn Observer,
+    ) -> Result<Fit> {
+        self.fit(data, observer)
+    }
 }
 
 /// Checks what most learners have: a tolerance and a limit on the steps.

@@ -219,6 +219,7 @@ impl Learner for Nca {
                 gap: None,
                 iterations: state.iterations,
                 notes,
+                choice: None,
             },
         })
     }

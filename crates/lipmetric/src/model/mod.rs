@@ -21,7 +21,8 @@ pub struct Voting {
 }
 
 impl Voting {
-    /// For `k`: let the fit choose it among a few odd numbers, by leave-one-out on the mapped training rows.
+    /// For `k`: let the fit choose it among a few odd numbers, by leave-one-out on the mapped training rows, or by
+    /// held-out rows where the method chooses by them ([`Tuned`](crate::learner::Tuned)).
     pub const CHOOSE: usize = usize::MAX;
 }
 

@@ -53,13 +53,19 @@ impl Recipe<'_> {
             ));
         }
         let training = Training::new(&x, &y)?;
-        let fit = self.learner.fit(&training, observer)?;
+        let tried = if k == Voting::CHOOSE { usual_ks(x.rows()) } else { vec![k] };
+        let fit = self.learner.fit_for(&training, &tried, self.voting.weights, observer)?;
         let parameters = self.learner.parameters_for(&training);
         let mut voting = self.voting;
         if k == Voting::CHOOSE {
-            let (mapped, tried) = (fit.metric.transform(&x)?, usual_ks(x.rows()));
-            let scores = judge_k(&mapped, &y, &tried, voting.weights, Validation::LeaveOneOut)?;
-            voting.k = best_k(&scores).unwrap_or(1);
+            voting.k = match &fit.outcome.choice {
+                Some(choice) => choice.k,
+                None => {
+                    let mapped = fit.metric.transform(&x)?;
+                    let scores = judge_k(&mapped, &y, &tried, voting.weights, Validation::LeaveOneOut)?;
+                    best_k(&scores).unwrap_or(1)
+                }
+            };
         }
         Ok(Model {
             method: self.learner.name().to_owned(),

@@ -5,6 +5,7 @@ pub(crate) mod augmented;
 pub(crate) mod hinge;
 pub(crate) mod interior;
 pub(crate) mod lbfgs;
+pub(crate) mod local;
 mod observe;
 pub(crate) mod reduced;
 mod status;

@@ -7,8 +7,8 @@ use clap::{Parser, ValueEnum};
 use lipmetric::learner::{Learner, TradeOff};
 use lipmetric::model::Voting;
 
-/// The columns without `--methods`: the paper's.
-pub(super) const USUAL: [&str; 8] = ["lip-d", "lip-d-p", "lip-i", "lip-i-p", "nn", "lmnn", "mcml", "nca"];
+/// The columns without `--methods`: the paper's, and what `fit` does by default.
+pub(super) const USUAL: [&str; 9] = ["lip-d", "lip-d-p", "lip-i", "lip-i-p", "nn", "lmnn", "mcml", "nca", "auto"];
 
 /// After how many iterations the paper's ADMM is stopped: see docs/paper.md.
 const PAPER_STEPS: usize = 10;

@@ -1,0 +1,173 @@
+use super::family::Reference;
+use super::judge::{Candidate, Scores};
+use serde::{Deserialize, Serialize};
+
+/// A metric that was tried, at its best number of neighbours.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Judged {
+    /// The metric: `euclidean`, `within`, `lip-local`, `lip-d` or `lip-i`.
+    pub metric: String,
+    /// Its trade-off, where it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub c_rel: Option<f64>,
+    /// The share of the Euclidean metric that is mixed in.
+    pub euclid: f64,
+    /// The number of neighbours that it does best with.
+    pub k: usize,
+    /// The part of the held-out rows that it predicts rightly.
+    pub accuracy: f64,
+}
+
+/// What was chosen, and by which figures.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Choice {
+    /// The metric, as in [`Judged::metric`].
+    pub metric: String,
+    /// Its trade-off, where it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub c_rel: Option<f64>,
+    /// The share of the Euclidean metric that is mixed in.
+    pub euclid: f64,
+    /// The number of neighbours that vote.
+    pub k: usize,
+    /// The part of the held-out rows that the choice predicts rightly. Optimistic: it was chosen by this figure.
+    pub accuracy: f64,
+    /// The same of what is taken unless another one is shown to be better, at its best number of neighbours.
+    pub reference: f64,
+    /// The standard error of the difference between the reference and the best.
+    pub standard_error: f64,
+    /// The accuracy of the choice where each fold is predicted by what the other folds would have chosen: not optimistic.
+    pub estimate: f64,
+    /// How many rows were held out at some time; none where nothing could be judged.
+    pub rows: usize,
+    /// Into how many folds they were dealt.
+    pub folds: usize,
+    /// How often.
+    pub repeats: usize,
+    /// Everything that was tried.
+    pub tried: Vec<Judged>,
+}
+
+impl Choice {
+    pub(super) fn unjudged(metric: &str, k: usize) -> Self {
+        Self {
+            metric: metric.to_owned(),
+            c_rel: None,
+            euclid: f64::from(u8::from(metric == "euclidean")),
+            k,
+            accuracy: 0.0,
+            reference: 0.0,
+            standard_error: 0.0,
+            estimate: 0.0,
+            rows: 0,
+            folds: 0,
+            repeats: 0,
+            tried: Vec::new(),
+        }
+    }
+}
+
+/// A candidate and a number of neighbours.
+type Pick = (usize, usize);
+
+struct Verdict {
+    pick: Pick,
+    reference: Pick,
+    standard_error: f64,
+}
+
+impl Scores {
+    fn row(&self, pick: Pick) -> &[f64] {
+        &self.right[pick.0 * self.ks.len() + pick.1]
+    }
+
+    fn mean(&self, pick: Pick, weight: &[f64]) -> f64 {
+        let total: f64 = weight.iter().sum();
+        if total <= 0.0 {
+            return 0.0;
+        }
+        self.row(pick).iter().zip(weight).map(|(r, w)| r * w).sum::<f64>() / total
+    }
+
+    /// The best of these candidates; of equally good ones the first, with the fewest neighbours.
+    fn best(&self, among: &[usize], weight: &[f64]) -> Pick {
+        let mut best = (among.first().copied().unwrap_or(0), 0);
+        let mut top = f64::NEG_INFINITY;
+        for &candidate in among {
+            for k in 0..self.ks.len() {
+                let mean = self.mean((candidate, k), weight);
+                // Sums in another order must not decide.
+                if mean > top + 1e-12 {
+                    (best, top) = ((candidate, k), mean);
+                }
+            }
+        }
+        best
+    }
+
+    /// The mean difference between two picks and its standard error, row by row.
+    fn difference(&self, a: Pick, b: Pick, weight: &[f64]) -> (f64, f64) {
+        let mean = self.mean(a, weight) - self.mean(b, weight);
+        let (mut squares, mut total, mut used) = (0.0, 0.0, 0.0);
+        for ((x, y), w) in self.row(a).iter().zip(self.row(b)).zip(weight).filter(|(_, w)| **w > 0.0) {
+            squares += (w * (x - y - mean)).powi(2);
+            total += w;
+            used += 1.0;
+        }
+        if used < 2.0 {
+            return (mean, 1.0);
+        }
+        (mean, (squares * used / (used - 1.0)).sqrt() / total)
+    }
+
+    /// The best, if it is better than the reference by more than one standard error; else the reference.
+    fn verdict(&self, reference: usize, weight: &[f64]) -> Verdict {
+        let all: Vec<usize> = (0..self.candidates.len()).collect();
+        let (best, reference) = (self.best(&all, weight), self.best(&[reference], weight));
+        let (gain, standard_error) = self.difference(best, reference, weight);
+        let pick = if gain > standard_error { best } else { reference };
+        Verdict { pick, reference, standard_error }
+    }
+}
+
+/// Applies the rule, and to each fold what it would have chosen without that fold.
+pub(super) fn choose(scores: &Scores, reference: Reference) -> (Candidate, Choice) {
+    let is_reference = |c: &Candidate| match reference {
+        Reference::Euclid => c.member.is_none(),
+        Reference::Fraction(f) => c.c_rel == Some(f),
+    };
+    let reference = scores.candidates.iter().position(is_reference).unwrap_or(0);
+    let verdict = scores.verdict(reference, &scores.weight);
+    let (mut right, mut total) = (0.0, 0.0);
+    for fold in 0..scores.folds {
+        let only = |inside: bool| -> Vec<f64> {
+            let part = scores.weight.iter().zip(&scores.fold);
+            part.map(|(&w, &f)| if (f == fold) == inside { w } else { 0.0 }).collect()
+        };
+        let (inside, outside) = (only(true), only(false));
+        let mass: f64 = inside.iter().sum();
+        right += mass * scores.mean(scores.verdict(reference, &outside).pick, &inside);
+        total += mass;
+    }
+    let candidate = scores.candidates[verdict.pick.0];
+    let tried = scores.candidates.iter().enumerate().map(|(at, c)| {
+        let pick = scores.best(&[at], &scores.weight);
+        let accuracy = scores.mean(pick, &scores.weight);
+        Judged { metric: c.what.to_owned(), c_rel: c.c_rel, euclid: c.euclid, k: scores.ks[pick.1], accuracy }
+    });
+    let choice = Choice {
+        metric: candidate.what.to_owned(),
+        c_rel: candidate.c_rel,
+        euclid: candidate.euclid,
+        k: scores.ks[verdict.pick.1],
+        accuracy: scores.mean(verdict.pick, &scores.weight),
+        reference: scores.mean(verdict.reference, &scores.weight),
+        standard_error: verdict.standard_error,
+        estimate: if total > 0.0 { right / total } else { 0.0 },
+        rows: scores.weight.iter().filter(|w| **w > 0.0).count(),
+        folds: scores.folds,
+        repeats: scores.repeats,
+        tried: tried.collect(),
+    };
+    (candidate, choice)
+}

@@ -1,0 +1,253 @@
+//! `min c |L|^2 + sum w_e max(0, 2 - |L d_e|^2)` over a list of differences `d_e`: the problem of Lip^I with a mean for its
+//! diameter, in coordinates where that mean is the squared length of `L`.
+//!
+//! The hinges are rounded, ever less, and L-BFGS runs on the full factor. The rounded hinges' slopes are multipliers
+//! `lambda` in `[0, w]`; scaled until `sum lambda d d^T <= c I`, they give the lower bound `2 sum lambda`.
+
+use super::lbfgs::{End, Lbfgs, Settings};
+use super::{Observer, Progress, Status, Stop};
+use crate::{Matrix, Result, linalg};
+use std::time::Instant;
+
+/// Differences and their weights.
+pub(crate) struct Problem {
+    pub(crate) differences: Matrix,
+    pub(crate) weights: Vec<f64>,
+}
+
+/// What a run gives.
+pub(crate) struct Solution {
+    pub(crate) factor: Matrix,
+    pub(crate) objective: f64,
+    pub(crate) dual: f64,
+    pub(crate) iterations: usize,
+    pub(crate) status: Status,
+}
+
+impl Solution {
+    pub(crate) fn gap(&self) -> f64 {
+        (self.objective - self.dual) / self.objective.abs().max(f64::MIN_POSITIVE)
+    }
+}
+
+/// Half of the first rounding's width; the kink is at 2.
+const WIDTH: f64 = 0.2;
+/// How much narrower each rounding is than the one before it.
+const NARROWER: f64 = 0.2;
+const NARROWEST: f64 = 1e-5;
+/// A run ends where a step lowers the value by less than this part of the tolerance.
+const DECREASE: f64 = 0.002;
+/// How often a run goes on from where it ended, at most, before the rounding becomes narrower.
+const ESCAPES: usize = 6;
+
+/// The rounded hinge of `t` and its slope.
+fn rounded(t: f64, width: f64) -> (f64, f64) {
+    if t <= -width {
+        (0.0, 0.0)
+    } else if t >= width {
+        (t, 1.0)
+    } else {
+        let u = t + width;
+        (u * u / (4.0 * width), u / (2.0 * width))
+    }
+}
+
+impl Problem {
+    /// `c` from which on the zero metric is optimal.
+    pub(crate) fn ceiling(&self) -> Result<f64> {
+        let values = linalg::symmetric_eigenvalues(&self.scatter(&self.weights))?;
+        Ok(values.last().copied().unwrap_or(0.0).max(0.0))
+    }
+
+    fn scatter(&self, weights: &[f64]) -> Matrix {
+        let mut scaled = self.differences.clone();
+        for (i, w) in weights.iter().enumerate() {
+            scaled.row_mut(i).iter_mut().for_each(|v| *v *= w);
+        }
+        let mut out = linalg::transposed_product(&self.differences, &scaled);
+        linalg::symmetrise(&mut out);
+        out
+    }
+
+    /// A multiple of the identity under which the differences have a mean squared length of 2.
+    pub(crate) fn plain_start(&self) -> Matrix {
+        let p = self.differences.cols();
+        let mut mean = 0.0;
+        for (i, w) in self.weights.iter().enumerate() {
+            let row = self.differences.row(i);
+            mean += w * linalg::dot(row, row);
+        }
+        let total: f64 = self.weights.iter().sum();
+        let scale = if mean > 0.0 { (2.0 * total / mean).sqrt() } else { 1.0 };
+        let mut out = Matrix::identity(p);
+        out.as_mut_slice().iter_mut().for_each(|v| *v *= scale);
+        out
+    }
+
+    /// The rounded objective, its gradient, and the mapped differences' slopes.
+    fn rounded(&self, c: f64, factor: &Matrix, width: f64, gradient: Option<&mut [f64]>, slopes: &mut Vec<f64>) -> f64 {
+        let mut mapped = linalg::product_transposed(&self.differences, factor);
+        slopes.clear();
+        let mut value = c * linalg::inner(factor, factor);
+        for (i, &w) in self.weights.iter().enumerate() {
+            let row = mapped.row_mut(i);
+            let (h, slope) = rounded(2.0 - linalg::dot(row, row), width);
+            value += w * h;
+            slopes.push(w * slope);
+            row.iter_mut().for_each(|v| *v *= w * slope);
+        }
+        if let Some(gradient) = gradient {
+            let push = linalg::transposed_product(&mapped, &self.differences);
+            for ((g, l), p) in gradient.iter_mut().zip(factor.as_slice()).zip(push.as_slice()) {
+                *g = 2.0 * (c * l - p);
+            }
+        }
+        value
+    }
+
+    /// The true objective.
+    fn objective(&self, c: f64, factor: &Matrix) -> f64 {
+        let mapped = linalg::product_transposed(&self.differences, factor);
+        let hinge = |(i, w): (usize, &f64)| w * (2.0 - linalg::dot(mapped.row(i), mapped.row(i))).max(0.0);
+        c * linalg::inner(factor, factor) + self.weights.iter().enumerate().map(hinge).sum::<f64>()
+    }
+
+    /// The lower bound that these multipliers prove, and the directions in which they ask for more than `c`: there the
+    /// metric has become too small, where its factor cannot grow by itself.
+    fn bound(&self, c: f64, lambda: &[f64], slack: f64) -> Result<(f64, Matrix)> {
+        let eigen = linalg::symmetric_eigen(&self.scatter(lambda))?;
+        let p = eigen.values.len();
+        let top = eigen.values.last().copied().unwrap_or(0.0);
+        let scale = if top > c { c / top } else { 1.0 };
+        let above: Vec<usize> = (0..p).filter(|&k| eigen.values[k] > c * (1.0 + slack)).collect();
+        let mut directions = Matrix::zeros(above.len(), p);
+        for (r, &k) in above.iter().enumerate() {
+            (0..p).for_each(|a| directions[(r, a)] = eigen.vectors[(a, k)]);
+        }
+        Ok((2.0 * scale * lambda.iter().sum::<f64>(), directions))
+    }
+
+    /// Runs from a factor, at this trade-off, until the certified gap is at most `tolerance`.
+    pub(crate) fn solve(
+        &self,
+        c: f64,
+        start: Matrix,
+        tolerance: f64,
+        max_iterations: usize,
+        begun: Instant,
+        observer: &mut dyn Observer,
+    ) -> Result<Solution> {
+        let p = start.cols();
+        let (mut width, mut escapes) = (WIDTH, 0);
+        let mut slopes = Vec::new();
+        let mut factor = square(&start)?;
+        let zero = 2.0 * self.weights.iter().sum::<f64>();
+        let mut best = Solution {
+            objective: self.objective(c, &factor),
+            factor: factor.clone(),
+            dual: 0.0,
+            iterations: 0,
+            status: Status::Stalled,
+        };
+        let mut point = factor.clone();
+        loop {
+            let mut function = |x: &[f64], g: &mut [f64]| {
+                factor.as_mut_slice().copy_from_slice(x);
+                self.rounded(c, &factor, width, Some(g), &mut slopes)
+            };
+            let mut run = Lbfgs::new(point.into_vec(), &mut function);
+            let done = best.iterations;
+            let settings = Settings {
+                memory: 10,
+                decrease: DECREASE * tolerance,
+                scale: 1e-3 * zero,
+                gradient: 0.0,
+                max_iterations: max_iterations - done,
+            };
+            let (primal, dual, gap) = (best.objective, best.dual, best.gap());
+            let end = run.run(&mut function, &settings, &mut |iteration, _| {
+                observer.progress(&Progress {
+                    iteration: done + iteration,
+                    primal: Some(primal),
+                    dual: Some(dual),
+                    gap: Some(gap),
+                    seconds: begun.elapsed().as_secs_f64(),
+                    ..Progress::default()
+                })
+            });
+            best.iterations += run.iterations;
+            point = Matrix::from_vec(p, p, run.x)?;
+            let objective = self.objective(c, &point);
+            self.rounded(c, &point, width, None, &mut slopes);
+            let (dual, weak) = self.bound(c, &slopes, 0.5 * tolerance)?;
+            best.dual = best.dual.max(dual);
+            if objective < best.objective {
+                best.objective = objective;
+                best.factor = point.clone();
+            }
+            best.status = match end {
+                _ if best.gap() <= tolerance => Status::Optimal,
+                End::Stopped(Stop::TimeLimit) => Status::TimeLimit,
+                End::Stopped(Stop::Interrupted) => Status::Interrupted,
+                End::IterationLimit => Status::IterationLimit,
+                End::Converged | End::Stalled => Status::Stalled,
+            };
+            if best.status != Status::Stalled || width < NARROWEST {
+                return Ok(best);
+            }
+            if weak.rows() > 0 && escapes < ESCAPES {
+                escapes += 1;
+                point = raised(&point, &weak)?;
+            } else {
+                escapes = 0;
+                width *= NARROWER;
+            }
+        }
+    }
+}
+
+/// The factor with as many rows as columns.
+fn square(factor: &Matrix) -> Result<Matrix> {
+    let p = factor.cols();
+    if factor.rows() == p {
+        return Ok(factor.clone());
+    }
+    root(&linalg::transposed_product(factor, factor))
+}
+
+/// The factor of `M` with a little of each of these directions added.
+fn raised(factor: &Matrix, directions: &Matrix) -> Result<Matrix> {
+    let mut m = linalg::transposed_product(factor, factor);
+    let more = linalg::transposed_product(directions, directions);
+    let part = 0.01 * linalg::inner(factor, factor) / factor.cols() as f64;
+    linalg::add_scaled(&mut m, part, &more);
+    linalg::symmetrise(&mut m);
+    root(&m)
+}
+
+/// `M^1/2`.
+fn root(m: &Matrix) -> Result<Matrix> {
+    let eigen = linalg::symmetric_eigen(m)?;
+    let mut scaled = eigen.vectors.clone();
+    for a in 0..m.rows() {
+        scaled.row_mut(a).iter_mut().zip(&eigen.values).for_each(|(v, e)| *v *= e.max(0.0).sqrt());
+    }
+    Ok(linalg::product_transposed(&scaled, &eigen.vectors))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::solver::Silent;
+
+    #[test]
+    fn one_direction_has_the_known_optimum() {
+        // c m + max(0, 2 - m) + max(0, 2 - 4 m) at c = 2: down to m = 1/2, up from there.
+        let problem = Problem { differences: Matrix::from_rows(&[[1.0], [2.0]]), weights: vec![1.0, 1.0] };
+        assert!((problem.ceiling().unwrap() - 5.0).abs() < 1e-12);
+        let s = problem.solve(2.0, problem.plain_start(), 1e-5, 1000, Instant::now(), &mut Silent).unwrap();
+        assert_eq!(s.status, Status::Optimal);
+        assert!((s.objective - 2.5).abs() < 1e-4, "{}", s.objective);
+        assert!(s.dual <= 2.5 + 1e-12);
+    }
+}
