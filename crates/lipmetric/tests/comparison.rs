@@ -109,6 +109,7 @@ fn trial(right: usize) -> Trial {
         gap: None,
         iterations: 1,
         notes: Vec::new(),
+        choice: None,
     };
     Trial { confusion, fit_seconds: 0.0, outcome }
 }

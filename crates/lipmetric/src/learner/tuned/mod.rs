@@ -35,7 +35,7 @@ const REPEATS: usize = 5;
 /// Tried are the within-class Mahalanobis metric and [`LipLocal`](super::LipLocal) for four trade-offs, each by itself and
 /// mixed with the Euclidean metric in four shares. All of them learn from four fifths of the rows and predict the last
 /// fifth, in turn; the best is taken if it predicts better than the Euclidean metric by more than one standard error of the
-/// difference, and is learned again from all rows. With several numbers of neighbours to choose from
+/// difference, and if choosing the best by all folds but one pays on the one left out; it is learned again from all rows. With several numbers of neighbours to choose from
 /// ([`Learner::fit_for`]) they are judged together with the metrics. [`Outcome::choice`](super::Outcome::choice) has all
 /// scores, and an estimate of the accuracy that the choice itself has not made optimistic.
 ///

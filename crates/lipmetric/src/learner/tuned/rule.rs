@@ -130,6 +130,33 @@ impl Scores {
     }
 }
 
+impl Scores {
+    /// The weights of each fold's rows, and those of the others.
+    fn left_out(&self, weight: &[f64]) -> Vec<(Vec<f64>, Vec<f64>)> {
+        let only = |fold: usize, inside: bool| -> Vec<f64> {
+            let part = weight.iter().zip(&self.fold);
+            part.map(|(&w, &f)| if (f == fold) == inside { w } else { 0.0 }).collect()
+        };
+        (0..self.folds).map(|fold| (only(fold, true), only(fold, false))).collect()
+    }
+
+    /// The verdict, upheld only if what it says of all folds but one is no worse than the reference on that one, over all of them.
+    fn judged(&self, reference: usize, weight: &[f64]) -> Verdict {
+        let verdict = self.verdict(reference, weight);
+        if verdict.pick == verdict.reference {
+            return verdict;
+        }
+        let all: Vec<usize> = (0..self.candidates.len()).collect();
+        let mut gain = 0.0;
+        for (inside, outside) in self.left_out(weight) {
+            let mass: f64 = inside.iter().sum();
+            let (best, usual) = (self.best(&all, &outside), self.best(&[reference], &outside));
+            gain += mass * (self.mean(best, &inside) - self.mean(usual, &inside));
+        }
+        if gain > 0.0 { verdict } else { Verdict { pick: verdict.reference, ..verdict } }
+    }
+}
+
 /// Applies the rule, and to each fold what it would have chosen without that fold.
 pub(super) fn choose(scores: &Scores, reference: Reference) -> (Candidate, Choice) {
     let is_reference = |c: &Candidate| match reference {
@@ -137,16 +164,11 @@ pub(super) fn choose(scores: &Scores, reference: Reference) -> (Candidate, Choic
         Reference::Fraction(f) => c.c_rel == Some(f),
     };
     let reference = scores.candidates.iter().position(is_reference).unwrap_or(0);
-    let verdict = scores.verdict(reference, &scores.weight);
+    let verdict = scores.judged(reference, &scores.weight);
     let (mut right, mut total) = (0.0, 0.0);
-    for fold in 0..scores.folds {
-        let only = |inside: bool| -> Vec<f64> {
-            let part = scores.weight.iter().zip(&scores.fold);
-            part.map(|(&w, &f)| if (f == fold) == inside { w } else { 0.0 }).collect()
-        };
-        let (inside, outside) = (only(true), only(false));
+    for (inside, outside) in scores.left_out(&scores.weight) {
         let mass: f64 = inside.iter().sum();
-        right += mass * scores.mean(scores.verdict(reference, &outside).pick, &inside);
+        right += mass * scores.mean(scores.judged(reference, &outside).pick, &inside);
         total += mass;
     }
     let candidate = scores.candidates[verdict.pick.0];
