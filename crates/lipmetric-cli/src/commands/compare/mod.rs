@@ -28,8 +28,8 @@ const LEVEL: f64 = 0.05;
 ///
 /// Every method sees the same stratified splits. The default is the paper's protocol and its columns: 60 % of each class to
 /// train, 10 times, one nearest neighbour; Lip^D and Lip^I with a slack per row and c = 1, solved to the optimum; Lip^D(P) and
-/// Lip^I(P) (lip-d-p, lip-i-p) with a slack per pair by the paper's ADMM, stopped after 10 iterations; NN; LMNN; MCML; NCA.
-/// Without DATA: the bundled data sets, and those that have been fetched.
+/// Lip^I(P) (lip-d-p, lip-i-p) with a slack per pair by the paper's ADMM, stopped after 10 iterations; NN; LMNN; MCML; NCA;
+/// and auto, what `fit` does by default. Without DATA: the bundled data sets, and those that have been fetched.
 ///
 /// The lines below the table say which differences the tests support. Ctrl-C and --time-limit end the run with a table of
 /// the splits that are whole.
@@ -44,8 +44,8 @@ pub(crate) struct Args {
     /// Data sets of the program, by name, or files, the label in their last column
     #[arg(value_name = "DATA")]
     data: Vec<String>,
-    /// The methods, separated by commas: lip-d, lip-d-p, lip-i, lip-i-p, nn, lmnn, lmml, mcml, nca; with
-    /// options of a column's own after colons, as in lip-i:c=0.1:slack=pair
+    /// The methods, separated by commas: lip-d, lip-d-p, lip-i, lip-i-p, lip-local, nn, lmnn, lmml,
+    /// mcml, nca, auto; with options of a column's own after colons, as in lip-i:c=0.1:slack=pair
     #[arg(long, value_parser = column, value_delimiter = ',', value_name = "METHODS", default_values = USUAL)]
     methods: Vec<Column>,
     #[command(flatten)]
