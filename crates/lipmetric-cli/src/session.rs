@@ -115,7 +115,10 @@ impl Observer for FitObserver<'_> {
             line += &format!(", {pairs} pairs");
         }
         line += &format!(", {:.1} s", at.seconds);
-        self.session.detail(&line);
+        // A bare step of many fits is no news.
+        if at.primal.is_some() || at.gap.is_some() {
+            self.session.detail(&line);
+        }
         self.bar.set_message(line);
         if self.session.interrupted() { ControlFlow::Break(Stop::Interrupted) } else { ControlFlow::Continue(()) }
     }

@@ -63,3 +63,13 @@ fn near_pairs_are_a_method_of_their_own() {
     );
     assert!(room.fails(2, &["fit", "--data", "haberman", "--c", "1"]).contains("--method lip-i"), "auto has no c");
 }
+
+#[test]
+fn verbose_says_what_is_judged_without_every_step_of_it() {
+    let room = Room::new();
+    let out = room.command(&["fit", "--data", "fertility", "-v"]).output().unwrap();
+    let told = String::from_utf8(out.stderr).unwrap();
+    assert!(told.lines().filter(|l| l.contains("held-out rows")).count() >= 5, "{told}");
+    // Those of the last fit at most, not of some hundred.
+    assert!(told.lines().filter(|l| l.starts_with("iteration")).count() <= 310, "{told}");
+}

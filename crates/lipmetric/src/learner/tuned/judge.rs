@@ -85,6 +85,8 @@ pub(super) fn judge(
                 times[i] += 1.0;
                 scores.right.iter_mut().zip(hits).for_each(|(row, hit)| row[i] += f64::from(u8::from(hit)));
             }
+            let tried = scores.candidates.len();
+            watch.inner.decided(&format!("{tried} distances have predicted {} held-out rows", split.test.len()));
         }
     }
     if let Some(scores) = &mut scores {

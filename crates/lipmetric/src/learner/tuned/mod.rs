@@ -22,6 +22,7 @@ use crate::{Error, Labels, Matrix, Result};
 use family::{Family, Member};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
+use std::time::Instant;
 
 /// Rows that the choice looks at, at most; the chosen metric is then learned from all.
 const ROWS: usize = 2000;
@@ -151,11 +152,14 @@ impl Part {
     }
 }
 
-/// Passes everything on, counts steps over all fits, and remembers that it was told to stop.
+/// Counts steps over all fits, passes on the figures of the last one alone, and remembers that it was told to stop.
 struct Watch<'a> {
     inner: &'a mut dyn Observer,
     steps: usize,
     stop: Option<Stop>,
+    /// Whether fits are still judged, whose figures tell an observer nothing.
+    judging: bool,
+    begun: Instant,
 }
 
 impl Observer for Watch<'_> {
@@ -164,12 +168,17 @@ impl Observer for Watch<'_> {
             return ControlFlow::Break(stop);
         }
         self.steps += 1;
-        let all = Progress { iteration: self.steps, ..*at };
-        let told = self.inner.progress(&all);
+        let figures = if self.judging { Progress::default() } else { *at };
+        let seconds = self.begun.elapsed().as_secs_f64();
+        let told = self.inner.progress(&Progress { iteration: self.steps, seconds, ..figures });
         if let ControlFlow::Break(stop) = told {
             self.stop = Some(stop);
         }
         told
+    }
+
+    fn decided(&mut self, what: &str) {
+        self.inner.decided(what);
     }
 }
 
@@ -198,7 +207,7 @@ impl Learner for Tuned {
         let Some(&first) = neighbours.iter().min() else {
             return Err(Error::parameter("k", "there is no number of neighbours to choose from"));
         };
-        let watch = &mut Watch { inner: observer, steps: 0, stop: None };
+        let watch = &mut Watch { inner: observer, steps: 0, stop: None, judging: true, begun: Instant::now() };
         if data.y.counts().iter().filter(|n| **n > 0).count() < 2 {
             return Err(Error::data("all rows have the same label: there is nothing to tell apart"));
         }
@@ -209,6 +218,7 @@ impl Learner for Tuned {
             Err(error) => return Err(error),
         };
         let (candidate, choice) = rule::choose(&scores, self.family.reference());
+        watch.judging = false;
         let mut fit = match (candidate.member, self.family.finish(candidate.c_rel)) {
             (None, _) => Euclidean.fit(data, watch)?,
             (Some(_), Some(learner)) => learner.fit(data, watch)?,
