@@ -339,7 +339,8 @@ impl Lip {
         Ok(Some((anchor.weight * c * diameter / size, reference)))
     }
 
-    /// `c_max`: the trade-off from which on the zero metric is optimal, to a relative accuracy of 1e-6.
+    /// `c_max`: the trade-off from which on the zero metric is optimal, to a relative accuracy of 1e-7; with a slack per row,
+    /// or a diameter between the mean and the maximum, of 1e-4.
     ///
     /// # Errors
     /// If the data do not allow a fit, or the observer stops the computation.
