@@ -1,6 +1,7 @@
 use crate::Matrix;
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::cholesky::llt;
+use faer::linalg::qr::no_pivoting::factor as qr;
 use faer::linalg::triangular_solve::{solve_lower_triangular_in_place, solve_upper_triangular_in_place};
 use faer::{MatMut, MatRef, Par, Spec};
 
@@ -25,6 +26,30 @@ impl Cholesky {
     /// Factors a symmetric [`Matrix`].
     pub(crate) fn of(a: &Matrix) -> Option<Self> {
         Self::factor(a.as_slice().to_vec(), a.rows())
+    }
+
+    /// The factor of `B^T B` by an orthogonal transformation of `B`: accurate where `B^T B` itself would be rounded away.
+    /// `None` where the columns are dependent.
+    pub(crate) fn of_rows(b: &Matrix) -> Option<Self> {
+        let (m, n) = (b.rows(), b.cols());
+        if m < n {
+            return None;
+        }
+        let mut columns = b.transpose();
+        let a = MatMut::from_column_major_slice_mut(columns.as_mut_slice(), m, n);
+        let block = qr::recommended_block_size::<f64>(m, n);
+        let mut reflections = vec![0.0; block * n];
+        let reflections = MatMut::from_column_major_slice_mut(&mut reflections, block, n);
+        let params = Spec::default();
+        let mut memory = MemBuffer::new(qr::qr_in_place_scratch::<f64>(m, n, block, Par::Seq, params));
+        qr::qr_in_place(a, reflections, Par::Seq, MemStack::new(&mut memory), params);
+        let mut data = vec![0.0; n * n];
+        for j in 0..n {
+            // Rows of the upper factor are columns of the lower one; its diagonal is made positive.
+            let sign = columns[(j, j)].signum();
+            (j..n).for_each(|i| data[j * n + i] = sign * columns[(i, j)]);
+        }
+        (0..n).all(|k| data[k * n + k].is_finite() && data[k * n + k] > 0.0).then_some(Self { n, data })
     }
 
     /// `x <- A^-1 x`.
@@ -80,5 +105,31 @@ impl Cholesky {
         }
         super::symmetrise(&mut out);
         out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_factor_of_rows_keeps_what_their_sum_of_squares_loses() {
+        // The second and third columns differ by one row of weight 1 beside rows of weight 1e9.
+        let rows = Matrix::from_rows(&[[1e9, 1e9, 1e9], [0.0, 2e9, 2e9], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]]);
+        let mut x = [0.0, 0.0, 1.0];
+        Cholesky::of_rows(&rows).unwrap().solve(&mut x);
+        // B^T B x = e_3 has x_3 = 1, up to what the last row adds.
+        assert!((x[2] - 1.0).abs() < 1e-6, "{x:?}");
+        assert!(Cholesky::of_rows(&Matrix::from_rows(&[[1.0, 2.0]])).is_none());
+    }
+
+    #[test]
+    fn both_factors_solve_the_same_system() {
+        let rows = Matrix::from_rows(&[[1.0, 2.0], [-3.0, 0.5], [0.2, -1.0]]);
+        let square = crate::linalg::transposed_product(&rows, &rows);
+        let (mut a, mut b) = ([0.3, -0.7], [0.3, -0.7]);
+        Cholesky::of(&square).unwrap().solve(&mut a);
+        Cholesky::of_rows(&rows).unwrap().solve(&mut b);
+        assert!(a.iter().zip(&b).all(|(x, y)| (x - y).abs() < 1e-12), "{a:?} {b:?}");
     }
 }

@@ -189,6 +189,27 @@ impl<'a> Scaled<'a> {
         out
     }
 
+    /// The rows `sqrt(h_k) v_k` of which [`Self::gram`] is the sum of squares, and below them a diagonal.
+    pub(super) fn stacked(&self, h: &[f64], place: &[u32], slacks: usize, diagonal: &[f64]) -> Matrix {
+        let p = self.x.cols();
+        let n = diagonal.len();
+        let mut out = Matrix::zeros(self.rows.len() + n, n);
+        let mut d = vec![0.0; p];
+        for k in 0..self.rows.len() {
+            let root = h[k].sqrt();
+            let row = out.row_mut(k);
+            self.expand(k, root, &mut d, &mut row[slacks..]);
+            if let (true, Some((i, j))) = (slacks > 0 && self.rows.push[k], self.rows.pair(k)) {
+                row[place[i] as usize] = root;
+                row[place[j] as usize] = root;
+            }
+        }
+        for (k, v) in diagonal.iter().enumerate() {
+            out[(self.rows.len() + k, k)] = v.sqrt();
+        }
+        out
+    }
+
     fn dense_gram(&self, h: &[f64], width: usize) -> Vec<f64> {
         let n = self.rows.len();
         let p = self.x.cols();

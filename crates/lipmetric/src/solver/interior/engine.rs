@@ -36,6 +36,11 @@ const MAY_COST: f64 = 0.5;
 /// The gap at which a point is kept for a neighbouring problem.
 pub(super) const WAYPOINT: f64 = 0.1;
 
+/// Directions are computed carefully where the relative sum of complementary products is below this (or below the
+/// tolerated gap, which then should have been reached), if that takes no more than so many operations.
+const LATE: f64 = 3e-7;
+const WORK: f64 = 3e10;
+
 /// What to solve and how well.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Settings<'a> {
@@ -504,8 +509,13 @@ impl<'a> Engine<'a> {
             }
             let before = Before::of(&self.state);
             // Rounding may end the iteration at very small gaps: what was certified before stays.
-            let moved = self.state.step(self.cloud, &self.shape, ENOUGH * enough).and_then(|lengths| {
+            let careful = late > 0 || self.state.complementarity() < LATE * self.best.objective;
+            let careful = careful && self.state.careful_work() <= WORK;
+            let moved = self.state.step_with(self.cloud, &self.shape, ENOUGH * enough, careful).and_then(|lengths| {
                 self.scan(&before)?;
+                if careful {
+                    self.state.restore(self.cloud, &self.shape)?;
+                }
                 Ok(lengths)
             });
             let Ok((primal, dual)) = moved else { return Ok(Status::Stalled) };

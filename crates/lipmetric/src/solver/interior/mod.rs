@@ -17,6 +17,7 @@
 //! | `scan` | passes over all pairs |
 //! | `start` | a strictly feasible first point |
 //! | `admit` | new rows without losing feasibility |
+//! | `restore` | dual feasibility where rounding has lost it |
 //! | `prune` | gives up rows that are no longer needed |
 //! | `tail` | the diameter as the mean of the longest distances |
 //! | `engine` | the loop, the certificate |
@@ -30,6 +31,7 @@ mod engine;
 mod newton;
 mod path;
 mod prune;
+mod restore;
 mod rows;
 mod scan;
 mod start;
@@ -122,6 +124,12 @@ impl State {
     fn bytes(&self) -> usize {
         let n = self.active.len() + assemble::packed_len(self.m.rows()) + 1;
         16 * n * n + 200 * self.rows.len()
+    }
+
+    /// Operations of a careful step, about.
+    fn careful_work(&self) -> f64 {
+        let n = (self.active.len() + assemble::packed_len(self.m.rows()) + 1) as f64;
+        2.0 * (self.rows.len() as f64 + n) * n * n
     }
 
     /// The mean complementary product.

@@ -7,15 +7,17 @@ use crate::{Error, Matrix, Result, pairs::Cloud};
 
 /// A step shorter than this asks for another direction.
 const SHORT: f64 = 0.3;
+/// Steps of iterative refinement of a careful direction.
+const REFINED: usize = 2;
 
 /// The point where `M` and `Z` look alike: `G^-1 M G^-T = G^T Z G = diag(v)`.
-struct Scaling {
-    g: Matrix,
-    v: Vec<f64>,
+pub(super) struct Scaling {
+    pub(super) g: Matrix,
+    pub(super) v: Vec<f64>,
 }
 
 impl Scaling {
-    fn new(m: &Matrix, z: &Matrix) -> Result<Self> {
+    pub(super) fn new(m: &Matrix, z: &Matrix) -> Result<Self> {
         let lower = factor_of(m, "the metric")?;
         // Eigenvalues of L^T Z L are those of M Z, all near mu: a well-conditioned eigenproblem.
         let eigen = linalg::symmetric_eigen(&linalg::congruence(z, &lower))?;
@@ -58,6 +60,8 @@ struct System<'a> {
     factor: Cholesky,
     v: Vec<f64>,
     h: Vec<f64>,
+    /// Steps of iterative refinement.
+    refined: usize,
     /// The anchor's weight and `G^T G`.
     quadratic: Option<(f64, Matrix)>,
     /// Dual residuals: of the matrix equation (scaled), of the scalar's, of the instances'.
@@ -65,7 +69,7 @@ struct System<'a> {
 }
 
 impl<'a> System<'a> {
-    fn new(cloud: &Cloud, state: &'a State, shape: &'a Shape, scaling: &Scaling) -> Result<Self> {
+    fn new(cloud: &Cloud, state: &'a State, shape: &'a Shape, scaling: &Scaling, careful: bool) -> Result<Self> {
         let scaled = Scaled::new(cloud, state, &scaling.g);
         let rows = &state.rows;
         let h: Vec<f64> = (0..rows.len())
@@ -79,46 +83,35 @@ impl<'a> System<'a> {
         let n = slacks + q + 1;
         let quadratic =
             state.anchor.as_ref().map(|(gamma, _)| (*gamma, linalg::transposed_product(&scaling.g, &scaling.g)));
+        let mut diagonal = vec![1.0; n];
+        for k in 0..slacks {
+            diagonal[k] = state.reduced[k] / state.slack[k];
+        }
+        if shape.scalar {
+            diagonal[n - 1] = 0.0;
+        }
+        let careful = if careful && quadratic.is_none() {
+            Cholesky::of_rows(&scaled.stacked(&h, &state.place, slacks, &diagonal))
+        } else {
+            None
+        };
         let matrix = || {
             let mut matrix = scaled.gram(&h, &state.place, slacks);
-            for k in 0..slacks {
-                matrix[k * n + k] += state.reduced[k] / state.slack[k];
-            }
-            for k in slacks..slacks + q {
-                matrix[k * n + k] += 1.0;
-            }
-            if !shape.scalar {
-                matrix[n * n - 1] += 1.0;
+            for (k, v) in diagonal.iter().enumerate() {
+                matrix[k * n + k] += v;
             }
             if let Some((gamma, w)) = &quadratic {
                 add_quadratic(&mut matrix, *gamma, w, slacks, n);
             }
             matrix
         };
-        let factor = factor_regularised(matrix, n)?;
-        let current = scaled.combination(&rows.lambda);
-        let mut residual = unpack(&current[..q], state.m.rows());
-        let mut fixed = state.fixed.clone();
-        linalg::add_scaled(&mut fixed, -1.0, &state.drawn);
-        if let Some((gamma, reference)) = &state.anchor {
-            linalg::add_scaled(&mut fixed, -gamma, &state.m);
-            linalg::add_scaled(&mut fixed, *gamma, reference);
-        }
-        linalg::add_scaled(&mut residual, 1.0, &linalg::congruence(&fixed, &scaling.g));
-        residual.as_mut_slice().iter_mut().for_each(|v| *v = -*v);
-        for (k, &v) in scaling.v.iter().enumerate() {
-            residual[(k, k)] -= v;
-        }
-        let scalar = if shape.scalar { shape.cost - current[q] } else { 0.0 };
-        let mut instances: Vec<f64> =
-            state.active.iter().zip(&state.reduced).map(|(&i, u)| cloud.weight[i as usize] - u).collect();
-        for k in 0..rows.len() {
-            if let (true, Some((i, j))) = (slacks > 0 && rows.push[k], rows.pair(k)) {
-                instances[state.place[i] as usize] -= rows.lambda[k];
-                instances[state.place[j] as usize] -= rows.lambda[k];
-            }
-        }
-        Ok(Self { scaled, state, factor, v: scaling.v.clone(), h, quadratic, residual: (residual, scalar, instances) })
+        let refined = if careful.is_some() { REFINED } else { usize::from(slacks > 0) };
+        let factor = match careful {
+            Some(factor) => factor,
+            None => factor_regularised(matrix, n)?,
+        };
+        let residual = residual(cloud, state, shape, &scaled, scaling);
+        Ok(Self { scaled, state, factor, v: scaling.v.clone(), h, quadratic, residual, refined })
     }
 
     /// The direction to complementarity `mu`, second-order terms taken from `before`.
@@ -176,7 +169,7 @@ impl<'a> System<'a> {
         }
         let wanted = rhs.clone();
         self.factor.solve(&mut rhs);
-        if slacks > 0 {
+        for _ in 0..self.refined {
             self.refine(&mut rhs, &wanted);
         }
         let m = unpack(&rhs[slacks..slacks + q], p);
@@ -211,7 +204,7 @@ impl<'a> System<'a> {
         let slacks = state.active.len();
         let place = |i: usize| state.place[i] as usize;
         let mut along = self.scaled.products(&unpack(&solution[slacks..slacks + q], p), solution[slacks + q]);
-        let pushing = |k: usize| if rows.push[k] { rows.pair(k) } else { None };
+        let pushing = |k: usize| if slacks > 0 && rows.push[k] { rows.pair(k) } else { None };
         for k in 0..rows.len() {
             if let Some((i, j)) = pushing(k) {
                 along[k] += solution[place(i)] + solution[place(j)];
@@ -276,6 +269,41 @@ impl<'a> System<'a> {
     }
 }
 
+/// Dual residuals: of the matrix equation (scaled), of the scalar's, of the instances'.
+pub(super) fn residual(
+    cloud: &Cloud,
+    state: &State,
+    shape: &Shape,
+    scaled: &Scaled<'_>,
+    scaling: &Scaling,
+) -> (Matrix, f64, Vec<f64>) {
+    let rows = &state.rows;
+    let (slacks, q) = (state.active.len(), packed_len(state.m.rows()));
+    let current = scaled.combination(&rows.lambda);
+    let mut residual = unpack(&current[..q], state.m.rows());
+    let mut fixed = state.fixed.clone();
+    linalg::add_scaled(&mut fixed, -1.0, &state.drawn);
+    if let Some((gamma, reference)) = &state.anchor {
+        linalg::add_scaled(&mut fixed, -gamma, &state.m);
+        linalg::add_scaled(&mut fixed, *gamma, reference);
+    }
+    linalg::add_scaled(&mut residual, 1.0, &linalg::congruence(&fixed, &scaling.g));
+    residual.as_mut_slice().iter_mut().for_each(|v| *v = -*v);
+    for (k, &v) in scaling.v.iter().enumerate() {
+        residual[(k, k)] -= v;
+    }
+    let scalar = if shape.scalar { shape.cost - current[q] } else { 0.0 };
+    let mut instances: Vec<f64> =
+        state.active.iter().zip(&state.reduced).map(|(&i, u)| cloud.weight[i as usize] - u).collect();
+    for k in 0..rows.len() {
+        if let (true, Some((i, j))) = (slacks > 0 && rows.push[k], rows.pair(k)) {
+            instances[state.place[i] as usize] -= rows.lambda[k];
+            instances[state.place[j] as usize] -= rows.lambda[k];
+        }
+    }
+    (residual, scalar, instances)
+}
+
 /// Adds `gamma W D W`, as a linear map of the packed `D`, to the lower triangle of a column-major matrix.
 fn add_quadratic(matrix: &mut [f64], gamma: f64, w: &Matrix, from: usize, n: usize) {
     let p = w.rows();
@@ -291,7 +319,7 @@ fn add_quadratic(matrix: &mut [f64], gamma: f64, w: &Matrix, from: usize, n: usi
 }
 
 /// Cholesky, with a growing multiple of the diagonal added where rounding made the matrix indefinite.
-fn factor_regularised(matrix: impl Fn() -> Vec<f64>, n: usize) -> Result<Cholesky> {
+pub(super) fn factor_regularised(matrix: impl Fn() -> Vec<f64>, n: usize) -> Result<Cholesky> {
     let mut shift = 0.0;
     while shift < 1e-4 {
         let mut shifted = matrix();
@@ -347,9 +375,14 @@ impl State {
     /// Takes one step towards the optimum of the reduced problem; returns how far it went in the primal and the dual. It does
     /// not aim at a sum of complementary products below `floor`.
     pub(super) fn step(&mut self, cloud: &Cloud, shape: &Shape, floor: f64) -> Result<(f64, f64)> {
+        self.step_with(cloud, shape, floor, false)
+    }
+
+    /// The same; `careful` takes a slower way to the direction that holds where rounding spoils the usual one.
+    pub(super) fn step_with(&mut self, cloud: &Cloud, shape: &Shape, floor: f64, careful: bool) -> Result<(f64, f64)> {
         let scaling = Scaling::new(&self.m, &self.z)?;
         let (d, primal, dual) = {
-            let system = System::new(cloud, self, shape, &scaling)?;
+            let system = System::new(cloud, self, shape, &scaling, careful)?;
             let mu = self.complementarity() / self.degree();
             let predictor = system.direction(0.0, None);
             let (primal, dual) = system.longest(&predictor)?;
