@@ -1,4 +1,4 @@
-//! The Newton matrix: `I + sum h v v^T`, a sum over rows.
+//! Sums over rows: the dense part `sum h v v^T` of the Newton matrix, residuals, products.
 
 use super::State;
 use super::rows::Rows;
@@ -68,7 +68,7 @@ impl<'a> Scaled<'a> {
     }
 
     /// Writes `f * (+-A, b)` of row `k`, packed.
-    fn expand(&self, k: usize, f: f64, d: &mut [f64], out: &mut [f64]) {
+    pub(super) fn expand(&self, k: usize, f: f64, d: &mut [f64], out: &mut [f64]) {
         let p = self.x.cols();
         let q = packed_len(p);
         let signed = f * self.rows.sign(k);
@@ -161,58 +161,11 @@ impl<'a> Scaled<'a> {
         out
     }
 
-    /// `sum of h_k v_k v_k^T` (lower triangle, column-major) where `v` is the packed row and the scalar's coefficient,
-    /// preceded by the slack variables of the instances (`place` gives the position of each).
-    pub(super) fn gram(&self, h: &[f64], place: &[u32], slacks: usize) -> Vec<f64> {
-        let p = self.x.cols();
-        let width = packed_len(p) + 1;
-        let n = slacks + width;
-        let dense = self.dense_gram(h, width);
-        let mut out = vec![0.0; n * n];
-        for c in 0..width {
-            out[(slacks + c) * n + slacks + c..(slacks + c) * n + n]
-                .copy_from_slice(&dense[c * width + c..(c + 1) * width]);
-        }
-        if slacks > 0 {
-            let (mut row, mut d) = (vec![0.0; width], vec![0.0; p]);
-            for k in 0..self.rows.len() {
-                let (true, Some((i, j))) = (self.rows.push[k], self.rows.pair(k)) else { continue };
-                self.expand(k, h[k], &mut d, &mut row);
-                let (a, b) = (place[i] as usize, place[j] as usize);
-                for at in [a, b] {
-                    out[at * n + slacks..(at + 1) * n].iter_mut().zip(&row).for_each(|(o, v)| *o += v);
-                    out[at * n + at] += h[k];
-                }
-                out[a.min(b) * n + a.max(b)] += h[k];
-            }
-        }
-        out
-    }
-
-    /// The rows `sqrt(h_k) v_k` of which [`Self::gram`] is the sum of squares, and below them a diagonal.
-    pub(super) fn stacked(&self, h: &[f64], place: &[u32], slacks: usize, diagonal: &[f64]) -> Matrix {
-        let p = self.x.cols();
-        let n = diagonal.len();
-        let mut out = Matrix::zeros(self.rows.len() + n, n);
-        let mut d = vec![0.0; p];
-        for k in 0..self.rows.len() {
-            let root = h[k].sqrt();
-            let row = out.row_mut(k);
-            self.expand(k, root, &mut d, &mut row[slacks..]);
-            if let (true, Some((i, j))) = (slacks > 0 && self.rows.push[k], self.rows.pair(k)) {
-                row[place[i] as usize] = root;
-                row[place[j] as usize] = root;
-            }
-        }
-        for (k, v) in diagonal.iter().enumerate() {
-            out[(self.rows.len() + k, k)] = v.sqrt();
-        }
-        out
-    }
-
-    fn dense_gram(&self, h: &[f64], width: usize) -> Vec<f64> {
+    /// `sum of h_k v_k v_k^T` where `v` is the packed row and the scalar's coefficient: the lower triangle, column-major.
+    pub(super) fn gram(&self, h: &[f64]) -> Vec<f64> {
         let n = self.rows.len();
         let p = self.x.cols();
+        let width = packed_len(p) + 1;
         let blocks: Vec<Range<usize>> =
             (0..width.div_ceil(COLUMNS)).map(|b| b * COLUMNS..((b + 1) * COLUMNS).min(width)).collect();
         let tiles: Vec<(usize, usize)> = (0..blocks.len()).flat_map(|a| (0..=a).map(move |b| (a, b))).collect();

@@ -12,7 +12,8 @@
 //! | file | what it does |
 //! |---|---|
 //! | `rows` | the rows of the reduced problem and their variables |
-//! | `assemble` | sums over rows: the Newton matrix, residuals, products |
+//! | `assemble` | sums over rows: the dense part of the Newton matrix, residuals, products |
+//! | `factor` | the Newton matrix, factored |
 //! | `newton` | one step: Nesterov-Todd direction with Mehrotra's corrector |
 //! | `scan` | passes over all pairs |
 //! | `start` | a strictly feasible first point |
@@ -28,6 +29,7 @@ mod admit;
 mod assemble;
 mod ceiling;
 mod engine;
+mod factor;
 mod newton;
 mod path;
 mod prune;

@@ -1,6 +1,7 @@
 //! One primal-dual step: Nesterov-Todd direction with Mehrotra's corrector.
 
 use super::assemble::{Scaled, pack, packed_len, unpack};
+use super::factor::{Factor, Parts};
 use super::{Shape, State};
 use crate::linalg::{self, Cholesky};
 use crate::{Error, Matrix, Result, pairs::Cloud};
@@ -57,7 +58,7 @@ struct Direction {
 struct System<'a> {
     scaled: Scaled<'a>,
     state: &'a State,
-    factor: Cholesky,
+    factor: Factor,
     v: Vec<f64>,
     h: Vec<f64>,
     /// Steps of iterative refinement.
@@ -90,25 +91,12 @@ impl<'a> System<'a> {
         if shape.scalar {
             diagonal[n - 1] = 0.0;
         }
-        let careful = if careful && quadratic.is_none() {
-            Cholesky::of_rows(&scaled.stacked(&h, &state.place, slacks, &diagonal))
-        } else {
-            None
-        };
-        let matrix = || {
-            let mut matrix = scaled.gram(&h, &state.place, slacks);
-            for (k, v) in diagonal.iter().enumerate() {
-                matrix[k * n + k] += v;
-            }
-            if let Some((gamma, w)) = &quadratic {
-                add_quadratic(&mut matrix, *gamma, w, slacks, n);
-            }
-            matrix
-        };
+        let matrix = Parts { scaled: &scaled, state, h: &h, diagonal: &diagonal, quadratic: quadratic.as_ref() };
+        let careful = if careful { matrix.factor_carefully() } else { None };
         let refined = if careful.is_some() { REFINED } else { usize::from(slacks > 0) };
         let factor = match careful {
             Some(factor) => factor,
-            None => factor_regularised(matrix, n)?,
+            None => matrix.factor(&cloud.class)?,
         };
         let residual = residual(cloud, state, shape, &scaled, scaling);
         Ok(Self { scaled, state, factor, v: scaling.v.clone(), h, quadratic, residual, refined })
@@ -302,36 +290,6 @@ pub(super) fn residual(
         }
     }
     (residual, scalar, instances)
-}
-
-/// Adds `gamma W D W`, as a linear map of the packed `D`, to the lower triangle of a column-major matrix.
-fn add_quadratic(matrix: &mut [f64], gamma: f64, w: &Matrix, from: usize, n: usize) {
-    let p = w.rows();
-    let places: Vec<(usize, usize)> = (0..p).flat_map(|a| (0..=a).map(move |b| (a, b))).collect();
-    for (column, &(c, d)) in places.iter().enumerate() {
-        for (row, &(a, b)) in places.iter().enumerate().skip(column) {
-            let both = w[(a, c)] * w[(b, d)] + w[(a, d)] * w[(b, c)];
-            let norm = if a == b { std::f64::consts::FRAC_1_SQRT_2 } else { 1.0 }
-                * if c == d { std::f64::consts::FRAC_1_SQRT_2 } else { 1.0 };
-            matrix[(from + column) * n + from + row] += gamma * norm * both;
-        }
-    }
-}
-
-/// Cholesky, with a growing multiple of the diagonal added where rounding made the matrix indefinite.
-pub(super) fn factor_regularised(matrix: impl Fn() -> Vec<f64>, n: usize) -> Result<Cholesky> {
-    let mut shift = 0.0;
-    while shift < 1e-4 {
-        let mut shifted = matrix();
-        for k in 0..n {
-            shifted[k * n + k] *= 1.0 + shift;
-        }
-        if let Some(f) = Cholesky::factor(shifted, n) {
-            return Ok(f);
-        }
-        shift = if shift == 0.0 { 1e-14 } else { 100.0 * shift };
-    }
-    Err(not_definite("the Newton matrix"))
 }
 
 impl State {

@@ -5,7 +5,8 @@
 //! range and `Z` by itself, solves a system of the same form with moderate weights.
 
 use super::assemble::{Scaled, pack, packed_len, unpack};
-use super::newton::{Scaling, factor_regularised, residual};
+use super::factor::Parts;
+use super::newton::{Scaling, residual};
 use super::{Shape, State};
 use crate::linalg::{self, Cholesky};
 use crate::{Matrix, Result, pairs::Cloud};
@@ -25,16 +26,12 @@ impl State {
         let scaled = Scaled::new(cloud, self, &scaling.g);
         let reach: Vec<f64> = self.rows.lambda.iter().zip(&self.rows.cap).map(|(l, cap)| l.min(cap - l)).collect();
         let h: Vec<f64> = reach.iter().map(|r| r * r).collect();
-        let matrix = || {
-            let mut matrix = scaled.gram(&h, &self.place, slacks);
-            let own = self.reduced.iter().map(|u| u * u);
-            let of_z = (0..p).flat_map(|r| (0..=r).map(move |c| (r, c))).map(|(r, c)| scaling.v[r] * scaling.v[c]);
-            for (k, weight) in own.chain(of_z).chain((!shape.scalar).then_some(1.0)).enumerate() {
-                matrix[k * n + k] += weight;
-            }
-            matrix
-        };
-        let factor = factor_regularised(matrix, n)?;
+        let own = self.reduced.iter().map(|u| u * u);
+        let of_z = (0..p).flat_map(|r| (0..=r).map(move |c| (r, c))).map(|(r, c)| scaling.v[r] * scaling.v[c]);
+        let scalar = std::iter::once(if shape.scalar { 0.0 } else { 1.0 });
+        let diagonal: Vec<f64> = own.chain(of_z).chain(scalar).collect();
+        let factor =
+            Parts { scaled: &scaled, state: self, h: &h, diagonal: &diagonal, quadratic: None }.factor(&cloud.class)?;
         let mut moved = self.clone();
         let mut change = Matrix::zeros(p, p);
         for _ in 0..TIMES {
