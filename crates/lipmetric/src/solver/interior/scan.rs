@@ -3,8 +3,9 @@
 use crate::pairs::{Cloud, Embedding, Kind, Tile, map_tiles};
 use crate::problem::Variant;
 
-/// Bins per doubling of the distance to the kink.
-const BINS_PER_OCTAVE: f64 = 4.0;
+/// Bins of distances from the kink: four per octave from `2^-30` on, told by the leading bits of the number.
+const BIN_BITS: u32 = 50;
+const FIRST_BIN: u64 = (1023 - 30) << 2;
 const BINS: usize = 160;
 /// Long pairs that are listed, about.
 const LONGER: usize = 400_000;
@@ -230,7 +231,7 @@ fn hinge(rho: &[f64], cloud: &Cloud, i: usize, j0: usize) -> f64 {
 
 /// The window around the kink that holds about `target` different-label pairs on either side.
 pub(super) fn window(cloud: &Cloud, now: &Embedding, target: usize) -> (f64, f64) {
-    let bin = |t: f64| ((t.max(1e-9).log2() + 30.0) * BINS_PER_OCTAVE).clamp(0.0, (BINS - 1) as f64) as usize;
+    let bin = |t: f64| ((t.to_bits() >> BIN_BITS).saturating_sub(FIRST_BIN) as usize).min(BINS - 1);
     let parts = map_tiles(
         cloud,
         &[now],
@@ -262,8 +263,8 @@ pub(super) fn window(cloud: &Cloud, now: &Embedding, target: usize) -> (f64, f64
             seen += c;
             if seen > target {
                 // The bin that goes over the target belongs to the window unless it holds far too many.
-                let inside = if seen > 4 * target { k as f64 } else { k as f64 + 1.0 };
-                return (inside / BINS_PER_OCTAVE - 30.0).exp2();
+                let inside = if seen > 4 * target { k } else { k + 1 };
+                return f64::from_bits((inside as u64 + FIRST_BIN) << BIN_BITS);
             }
         }
         f64::INFINITY

@@ -285,21 +285,33 @@ pub(super) fn rescaled(cloud: &Cloud, settings: &Settings<'_>, mut m: Matrix) ->
     let share = part.pair_totals().0 / cloud.pair_totals().0;
     let query = Query { variant: settings.variant, window: (0.0, 0.0), beyond: f64::INFINITY, most: 0 };
     let mean = linalg::inner(&mean_pair(&part, settings.variant), &m);
-    let longest = survey(&part, &Embedding::new(&part, &factor), None, &query, None).longest;
-    let base = diameter(&part, settings, longest, mean, &factor);
+    let now = Embedding::new(&part, &factor);
+    let longest = survey(&part, &now, None, &query, None).longest;
+    let base = settings.c * share * diameter(&part, settings, longest, mean, &factor);
+    let mut pushed = Vec::new();
+    for i in 0..part.len() {
+        for j in (0..i).filter(|&j| part.class[i] != part.class[j]) {
+            pushed.push((now.squared_distance(i, j), part.pair_weight(i, j)));
+        }
+    }
     let value = |log: f64| {
-        let mut scaled = factor.clone();
-        scaled.as_mut_slice().iter_mut().for_each(|v| *v *= (0.5 * log).exp());
-        let s = survey(&part, &Embedding::new(&part, &scaled), None, &query, None);
-        settings.c * share * log.exp() * base + s.hinge
+        let t = log.exp();
+        t * base + pushed.iter().map(|(d, w)| w * (2.0 - t * d).max(0.0)).sum::<f64>()
     };
+    // Golden section.
     let (mut low, mut high) = (-12.0f64, 12.0f64);
+    let inner = |low: f64, high: f64| (low + 0.381_966 * (high - low), low + 0.618_034 * (high - low));
+    let (mut a, mut b) = inner(low, high);
+    let (mut at_a, mut at_b) = (value(a), value(b));
     for _ in 0..12 {
-        let (a, b) = (low + (high - low) * 0.382, low + (high - low) * 0.618);
-        if value(a) <= value(b) {
-            high = b;
+        if at_a <= at_b {
+            (high, b, at_b) = (b, a, at_a);
+            a = inner(low, high).0;
+            at_a = value(a);
         } else {
-            low = a;
+            (low, a, at_a) = (a, b, at_b);
+            b = inner(low, high).1;
+            at_b = value(b);
         }
     }
     let t = (0.5 * (low + high)).exp();
