@@ -109,8 +109,8 @@ impl Engine<'_> {
             let at = lengths.partition_point(|&l| l < r);
             lengths[at.saturating_sub(1)..(at + 1).min(lengths.len())].iter().any(|&l| same_length(l, r))
         };
-        // More at a time would only make for more rows: the number of steps stays the same.
-        let room = packed_len(state.m.rows()).max(40) / 4;
+        // Where they are a good part of all rows, more at a time would only make for more rows: the number of steps stays.
+        let room = (packed_len(state.m.rows()).max(40) / 4).max(state.rows.len() / 64);
         let fresh: Vec<(f64, u32, u32)> = found.far.iter().copied().filter(|f| !known(f.0)).take(room).collect();
         self.hurry = if fresh.len() == room { self.hurry + 1 } else { self.hurry.saturating_sub(1) };
         if self.hurry >= TIES && state.rows.sums.len() < MOST_SUMS {

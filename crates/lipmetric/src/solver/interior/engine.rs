@@ -29,6 +29,8 @@ const CROWDED: f64 = 0.02;
 const FEW: usize = 64;
 const BOUNDING: usize = 1000;
 const ROUGH: f64 = 0.1;
+/// The range of gaps that its solution is thought to have in the whole problem.
+const LIKELY: (f64, f64) = (0.04, 0.6);
 /// The gap that a metric to start from is thought to have.
 const NEAR_GAP: f64 = 0.3;
 /// The part of the complementarity that leaving the feasible region may cost.
@@ -685,7 +687,7 @@ pub(super) fn begin<'a>(
     engine.run(ROUGH, iterations, observer)?;
     let expected = engine.certificate.value / share;
     Engine::begin_at(cloud, settings, engine.interior(), |objective| {
-        (1.0 - expected / objective).clamp(2.0 * ROUGH, 0.6)
+        (1.0 - expected / objective).clamp(LIKELY.0, LIKELY.1)
     })
 }
 
