@@ -120,7 +120,10 @@ fn verbose_says_what_there_is_to_choose_from() {
     let room = Room::new();
     let args = ["fit", "--data", "haberman", "--method", "lip-i", "--diameter", "auto", "--slack", "pair", "-v"];
     let told = String::from_utf8(room.command(&args).output().unwrap().stderr).unwrap();
-    assert!(told.contains("2 forms of the problem, 1 trade-offs each; above 150 rows"), "{told}");
+    assert!(
+        told.contains("2 forms of the problem, 1 trade-offs each; for so many rows not tried: the mean of the longest"),
+        "{told}"
+    );
 }
 
 #[test]

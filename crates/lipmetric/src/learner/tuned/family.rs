@@ -83,11 +83,19 @@ impl Family {
         }
     }
 
+    /// The same for these rows: what would be slow to learn from so many is left out.
+    pub(super) fn settled(&self, data: &Training<'_>) -> Self {
+        match self {
+            Self::Local => Self::Local,
+            Self::Forms(forms) => Self::Forms(Box::new(forms.settled(data))),
+        }
+    }
+
     /// What is tried, where an option decides it.
-    pub(super) fn describe(&self, rows: usize) -> Option<String> {
+    pub(super) fn describe(&self) -> Option<String> {
         match self {
             Self::Local => None,
-            Self::Forms(forms) => Some(forms.describe(rows)),
+            Self::Forms(forms) => Some(forms.describe()),
         }
     }
 
@@ -115,8 +123,8 @@ impl Family {
         }
     }
 
-    /// All members, learned from these of so many rows: always the same ones.
-    pub(super) fn members(&self, data: &Training<'_>, rows: usize, observer: &mut dyn Observer) -> Result<Vec<Member>> {
+    /// All members, learned from these rows.
+    pub(super) fn members(&self, data: &Training<'_>, observer: &mut dyn Observer) -> Result<Vec<Member>> {
         match self {
             Self::Local => {
                 let mut out = vec![Member { traits: Traits::plain(WITHIN, None), metric: within(data)?.metric }];
@@ -126,7 +134,7 @@ impl Family {
                 out.extend(NEAR.iter().zip(fits).map(local));
                 Ok(out)
             }
-            Self::Forms(forms) => forms.members(data, rows, observer),
+            Self::Forms(forms) => forms.members(data, observer),
         }
     }
 

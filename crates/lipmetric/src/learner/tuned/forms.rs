@@ -1,4 +1,4 @@
-use super::super::{Fit, Learner, Lip, LipAdmm, LipAuto, TradeOff, Training};
+use super::super::{Fit, Learner, Lip, LipAdmm, LipAuto, Solver, TradeOff, Training};
 use super::family::{Member, Traits};
 use super::mix::{leading, principal};
 use crate::problem::{Diameter, Slack, Variant};
@@ -29,6 +29,8 @@ pub(super) struct Forms {
     lip: Lip,
     large: Option<LipAdmm>,
     aspects: Vec<Aspect>,
+    /// The forms of the problem that are tried, the usual one first.
+    tried: Vec<Form>,
 }
 
 type Form = (Variant, Slack, Diameter);
@@ -51,7 +53,8 @@ impl Forms {
         let mut aspects = aspects.to_vec();
         aspects.sort_unstable();
         aspects.dedup();
-        Self { lip, large, aspects }
+        let tried = vec![lip.form()];
+        Self { lip, large, aspects, tried }
     }
 
     fn chooses(&self, aspect: Aspect) -> bool {
@@ -101,8 +104,12 @@ impl Forms {
         if self.several() { (300, 300) } else { (600, 1000) }
     }
 
-    /// The forms of the problem that are tried where there are so many rows, the given one first.
-    fn forms(&self, rows: usize) -> Vec<Form> {
+    /// The same for these rows: where they are many, without what would be slow to solve.
+    pub(super) fn settled(&self, data: &Training<'_>) -> Self {
+        let (rows, features, classes) = (data.x.rows(), data.x.cols(), data.y.classes().len());
+        // Whether the last fit will need the large solver, which has a slack per pair and the maximum.
+        let large = self.large.is_some() && Solver::automatic(rows, features, classes) != Solver::Exact;
+        let row_slack = !large && (self.large.is_none() || rows <= Solver::EXACT_ROWS_WITH_SLACK);
         let (variant, slack, diameter) = self.lip.form();
         let mut variants = vec![variant];
         if self.chooses(Aspect::Variant) {
@@ -111,20 +118,21 @@ impl Forms {
         let mut slacks = vec![slack];
         if self.chooses(Aspect::Slack) {
             slacks.extend([Slack::Instance, Slack::Pair].into_iter().filter(|s| *s != slack));
+            slacks.retain(|s| row_slack || *s == Slack::Pair);
         }
         let mut diameters = vec![diameter];
-        if self.chooses(Aspect::Diameter) {
+        if self.chooses(Aspect::Diameter) && !large {
             let longest = (rows <= LONGEST_ROWS).then_some(Diameter::Cvar(LONGEST));
             let others = [Diameter::Maximum, Diameter::Mean].into_iter().chain(longest);
             diameters.extend(others.filter(|d| *d != diameter));
         }
-        let mut out = Vec::new();
+        let mut tried = Vec::new();
         for v in &variants {
             for s in &slacks {
-                out.extend(diameters.iter().map(|d| (*v, *s, *d)));
+                tried.extend(diameters.iter().map(|d| (*v, *s, *d)));
             }
         }
-        out
+        Self { tried, ..self.clone() }
     }
 
     fn fractions(&self) -> Vec<f64> {
@@ -136,14 +144,24 @@ impl Forms {
     }
 
     /// What is tried, in a sentence.
-    pub(super) fn describe(&self, rows: usize) -> String {
-        let (forms, trade_offs) = (self.forms(rows).len(), self.fractions().len().max(1));
-        let without = if self.chooses(Aspect::Diameter) && rows > LONGEST_ROWS {
-            format!("; above {LONGEST_ROWS} rows the mean of the longest distances is not tried as the diameter")
-        } else {
-            String::new()
-        };
-        format!("to choose from: {forms} forms of the problem, {trade_offs} trade-offs each{without}")
+    pub(super) fn describe(&self) -> String {
+        let has = |found: fn(&Form) -> bool| self.tried.iter().any(found);
+        let mut left_out = Vec::new();
+        if self.chooses(Aspect::Slack) && !has(|f| f.1 == Slack::Instance) {
+            left_out.push("a slack per row");
+        }
+        if self.chooses(Aspect::Diameter) && !has(|f| f.2 == Diameter::Mean) {
+            left_out.push("the mean as the diameter");
+        }
+        if self.chooses(Aspect::Diameter) && !has(|f| f.2 == Diameter::Cvar(LONGEST)) {
+            left_out.push("the mean of the longest distances as the diameter");
+        }
+        let (forms, trade_offs) = (self.tried.len(), self.fractions().len().max(1));
+        let mut told = format!("to choose from: {forms} forms of the problem, {trade_offs} trade-offs each");
+        if !left_out.is_empty() {
+            told += &format!("; for so many rows not tried: {}", left_out.join(", "));
+        }
+        told
     }
 
     fn traits(&self, form: Form, c_rel: Option<f64>) -> Traits {
@@ -164,14 +182,14 @@ impl Forms {
             TradeOff::Relative(fraction) => Some(fraction),
             TradeOff::Absolute(_) => None,
         };
-        self.traits(self.lip.form(), fraction)
+        self.traits(self.tried[0], fraction)
     }
 
-    /// All members, learned from these of so many rows.
-    pub(super) fn members(&self, data: &Training<'_>, rows: usize, observer: &mut dyn Observer) -> Result<Vec<Member>> {
+    /// All members, learned from these rows.
+    pub(super) fn members(&self, data: &Training<'_>, observer: &mut dyn Observer) -> Result<Vec<Member>> {
         let fractions = self.fractions();
         let mut out = Vec::new();
-        for form in self.forms(rows) {
+        for &form in &self.tried {
             let lip = self.lip.clone().in_form(form).roughly(GAP);
             if fractions.is_empty() {
                 self.admit(self.traits(form, None), lip.fit(data, observer)?, data, &mut out)?;
@@ -223,5 +241,32 @@ impl Forms {
             fit.metric = leading(&principal(&fit.metric, data.x)?, rank)?;
         }
         Ok(fit)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::{Labels, Matrix};
+
+    #[test]
+    fn what_the_last_fit_would_take_long_for_is_not_tried() {
+        let tried = |rows: usize, large: Option<LipAdmm>| {
+            let (x, names) = (Matrix::zeros(rows, 2), (0..rows).map(|i| if i % 2 == 0 { "a" } else { "b" }));
+            let y = Labels::from_names(names);
+            let lip = Lip::intra().slack(Slack::Instance);
+            let forms = Forms::new(lip, large, &[Aspect::Slack, Aspect::Diameter]);
+            let settled = forms.settled(&Training::new(&x, &y).unwrap());
+            (settled.tried.clone(), settled.describe())
+        };
+        let large = Some(LipAdmm::intra());
+        assert_eq!(tried(150, large.clone()).0.len(), 6);
+        assert_eq!(tried(151, large.clone()).0.len(), 4);
+        let (some, told) = tried(1600, large.clone());
+        assert!(some.len() == 2 && some.iter().all(|f| f.1 == Slack::Pair), "{some:?}");
+        assert!(told.contains("a slack per row"), "{told}");
+        assert_eq!(tried(3100, large).0, [(Variant::Intra, Slack::Pair, Diameter::Maximum)]);
+        assert_eq!(tried(3100, None).0.len(), 4, "the exact solver was asked for");
     }
 }

@@ -31,14 +31,13 @@ pub(super) struct Scores {
 }
 
 /// Learns from all folds but one and predicts that one, in turn. Inside, why nothing could be judged: no fold could be
-/// learned from the others, or the watch was told to stop. `rows` is how many there are in all, these or more.
+/// learned from the others, or the watch was told to stop.
 #[expect(clippy::too_many_arguments, reason = "the settings of one function, used once")]
 pub(super) fn judge(
     family: &Family,
     data: &Training<'_>,
     ks: &[usize],
     votes: Weights,
-    rows: usize,
     number: usize,
     repeats: usize,
     seed: u64,
@@ -60,7 +59,7 @@ pub(super) fn judge(
             }
             let part = Part::of(data, &split.train);
             // A fold whose removal leaves nothing to learn from tells nothing.
-            let learned = part.training().and_then(|training| Ok((training, family.members(&training, rows, watch)?)));
+            let learned = part.training().and_then(|training| Ok((training, family.members(&training, watch)?)));
             if watch.stop.is_some() {
                 return Ok(Err("the fit was stopped before a choice was made".to_owned()));
             }
@@ -189,7 +188,8 @@ mod tests {
         let train: Vec<usize> = (0..x.rows()).filter(|i| !test.contains(i)).collect();
         let part = Part::of(&data, &train);
         let training = part.training().unwrap();
-        let members = family.members(&training, x.rows(), &mut Silent).unwrap();
+        let family = &family.settled(&data);
+        let members = family.members(&training, &mut Silent).unwrap();
         let candidates = candidates(family, &members);
         let right = vec![Vec::new(); 2 * candidates.len()];
         let ks = vec![1, 3];

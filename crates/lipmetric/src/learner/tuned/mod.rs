@@ -123,8 +123,7 @@ impl Tuned {
         votes: Weights,
         watch: &mut Watch<'_>,
     ) -> Result<std::result::Result<judge::Scores, String>> {
-        let rows = data.x.rows();
-        if let Some(told) = self.family.describe(rows) {
+        if let Some(told) = self.family.describe() {
             watch.inner.decided(&told);
         }
         let sample = self.sample(data)?;
@@ -133,7 +132,7 @@ impl Tuned {
         let data = part.as_ref().unwrap_or(data);
         let (_, predictions) = self.family.effort();
         let repeats = predictions.div_ceil(data.x.rows().max(1)).clamp(1, REPEATS);
-        judge::judge(&self.family, data, ks, votes, rows, FOLDS, repeats, self.seed, watch)
+        judge::judge(&self.family, data, ks, votes, FOLDS, repeats, self.seed, watch)
     }
 
     /// What is returned where nothing could be chosen.
@@ -236,15 +235,16 @@ impl Learner for Tuned {
         if data.y.counts().iter().filter(|n| **n > 0).count() < 2 {
             return Err(Error::data("all rows have the same label: there is nothing to tell apart"));
         }
-        let scores = match self.judge(data, neighbours, votes, watch) {
+        let settled = Self { family: self.family.settled(data), seed: self.seed };
+        let scores = match settled.judge(data, neighbours, votes, watch) {
             Ok(Ok(scores)) => scores,
-            Ok(Err(why)) => return self.fallback(data, first, &why, watch),
-            Err(_) if watch.stop.is_some() => return self.fallback(data, first, "the fit was stopped", watch),
+            Ok(Err(why)) => return settled.fallback(data, first, &why, watch),
+            Err(_) if watch.stop.is_some() => return settled.fallback(data, first, "the fit was stopped", watch),
             Err(error) => return Err(error),
         };
-        let (candidate, choice) = rule::choose(&scores, self.family.usual());
+        let (candidate, choice) = rule::choose(&scores, settled.family.usual());
         watch.judging = false;
-        let mut fit = self.family.finish(candidate.traits, candidate.euclid, data, watch)?;
+        let mut fit = settled.family.finish(candidate.traits, candidate.euclid, data, watch)?;
         fit.outcome.iterations = watch.steps;
         fit.outcome.choice = Some(choice);
         Ok(fit)
