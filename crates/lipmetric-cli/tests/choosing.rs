@@ -121,7 +121,7 @@ fn verbose_says_what_there_is_to_choose_from() {
     let args = ["fit", "--data", "haberman", "--method", "lip-i", "--diameter", "auto", "--slack", "pair", "-v"];
     let told = String::from_utf8(room.command(&args).output().unwrap().stderr).unwrap();
     assert!(
-        told.contains("2 forms of the problem, 1 trade-offs each; for so many rows not tried: the mean of the longest"),
+        told.contains("2 forms of the problem, 1 trade-offs each; not tried at this size: the mean of the longest"),
         "{told}"
     );
 }

@@ -159,7 +159,7 @@ impl Forms {
         let (forms, trade_offs) = (self.tried.len(), self.fractions().len().max(1));
         let mut told = format!("to choose from: {forms} forms of the problem, {trade_offs} trade-offs each");
         if !left_out.is_empty() {
-            told += &format!("; for so many rows not tried: {}", left_out.join(", "));
+            told += &format!("; not tried at this size: {}", left_out.join(", "));
         }
         told
     }
@@ -193,6 +193,7 @@ impl Forms {
             let lip = self.lip.clone().in_form(form).roughly(GAP);
             if fractions.is_empty() {
                 self.admit(self.traits(form, None), lip.fit(data, observer)?, data, &mut out)?;
+                continue;
             }
             let fits = lip.path(data, &fractions, observer)?;
             for (&fraction, fit) in fractions.iter().zip(fits) {
