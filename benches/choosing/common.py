@@ -89,21 +89,21 @@ GENERATORS = [
 MADE = {f.__name__: f for f in GENERATORS}
 
 
-def load(name):
-    """Features (NaN where missing) and class codes."""
+def load(name, seed=0):
+    """Features (NaN where missing) and class codes; the seed is of those that are generated."""
     if name in SKLEARN:
         return SKLEARN[name](return_X_y=True)
     if name in MADE:
-        return MADE[name](np.random.default_rng(0))
+        return MADE[name](np.random.default_rng(seed))
     with open(ROOT / "crates" / "lipmetric-io" / "data" / f"{name}.csv") as f:
         rows = list(csv.reader(f))[1:]
     x = np.array([[float(v) if v else np.nan for v in r[:-1]] for r in rows])
     return x, np.unique([r[-1] for r in rows], return_inverse=True)[1]
 
 
-def splits(name, repeats):
+def splits(name, repeats, seed=0):
     """60 % of each class to train; gaps filled with the training median, features z-scored by the training part."""
-    x, y = load(name)
+    x, y = load(name, seed)
     for repeat in range(repeats):
         r = np.random.default_rng(1000 + repeat)
         train, test = [], []
@@ -127,9 +127,9 @@ def write(path, x, y):
         out.writerows([*(repr(float(v)) for v in row), f"class {label}"] for row, label in zip(x, y))
 
 
-def write_splits(folder, names, repeats):
+def write_splits(folder, names, repeats, seed=0):
     for name in names:
-        for k, (a, ya, b, yb) in enumerate(splits(name, repeats)):
+        for k, (a, ya, b, yb) in enumerate(splits(name, repeats, seed)):
             write(folder / f"{name}.{k}.train.csv", a, ya)
             write(folder / f"{name}.{k}.test.csv", b, yb)
 

@@ -1,6 +1,6 @@
 """Where near pairs see what all pairs cannot: generated data sets, one neighbour, 60 % to train.
 
-Usage: python benches/choosing/local.py [--repeats 5]
+Usage: python benches/choosing/local.py [--repeats 10]
 
 Runs in an environment with scikit-learn, on the program built with `cargo build --release`. Prints a Markdown table.
 """
@@ -24,7 +24,7 @@ METHODS = {
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--repeats", type=int, default=10)
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)

@@ -1,6 +1,6 @@
 """Wrong labels: 0 to 20 % of the training labels are changed, the test labels are not; one neighbour votes.
 
-Usage: python benches/choosing/noise.py [--repeats 10] [DATA ...]
+Usage: python benches/choosing/noise.py [--repeats 10] [--only METHOD] [DATA ...]
 
 Runs in an environment with scikit-learn, on the program built with `cargo build --release`. Prints a Markdown table per data
 set (default: fertility, voting, cancer).
@@ -38,6 +38,7 @@ def changed(y, share, repeat):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeats", type=int, default=10)
+    parser.add_argument("--only", choices=METHODS)
     parser.add_argument("data", nargs="*", default=["fertility", "voting", "cancer"])
     args = parser.parse_args()
     for name in args.data:
@@ -49,7 +50,8 @@ def main():
                 write(folder / f"{k}.test.csv", b, yb)
                 for share in SHARES:
                     write(folder / f"{k}.{share}.csv", a, changed(ya, share, k))
-            for method, options in METHODS.items():
+            for method in [args.only] if args.only else METHODS:
+                options = METHODS[method]
                 options = options if "--k" in options else [*options, "--k", "1"]
                 row = []
                 for share in SHARES:

@@ -1,15 +1,14 @@
 //! From what was typed to a method, ready to fit.
 
+mod build;
+
 use crate::failure::{Failure, Result};
 use crate::rivals::{RivalArgs, Shared};
 use clap::{Args, ValueEnum};
-use lipmetric::Metric;
 use lipmetric::classify::Weights;
-use lipmetric::learner::{
-    ClassWeights, Euclidean, Learner, Lip, LipAdmm, LipAuto, LipLocal, Solver, TradeOff, Triplet, Tuned,
-};
+use lipmetric::learner::{Learner, TradeOff, Triplet};
 use lipmetric::model::Voting;
-use lipmetric::problem::{Anchor, Diameter, Slack, Towards, Variant};
+use lipmetric::problem::{Diameter, Variant};
 use std::time::Duration;
 
 /// The methods that there are.
@@ -21,6 +20,8 @@ pub(crate) enum Method {
     LipD,
     /// Lip^I: maximises the margin's ratio to the diameter of the classes
     LipI,
+    /// Lip^D or Lip^I, and its c, chosen on held-out rows
+    Lip,
     /// Lip^I by near pairs: the local form of the margin ratio
     LipLocal,
     /// Large margin nearest neighbours: near targets, impostors pushed away
@@ -43,6 +44,7 @@ impl Method {
             Self::Auto => "auto",
             Self::LipD => "Lip^D",
             Self::LipI => "Lip^I",
+            Self::Lip => "Lip",
             Self::LipLocal => "Lip^loc",
             Self::Lmnn => "LMNN",
             Self::Lmml => "LMML",
@@ -52,10 +54,11 @@ impl Method {
         }
     }
 
+    /// The variant; that of `lip` unless the other one is chosen.
     fn variant(self) -> Option<Variant> {
         match self {
             Self::LipD => Some(Variant::Diameter),
-            Self::LipI => Some(Variant::Intra),
+            Self::LipI | Self::Lip => Some(Variant::Intra),
             _ => None,
         }
     }
@@ -90,15 +93,18 @@ impl MethodArgs {
         if let Some(learner) = self.rivals.learner(self.method, &self.lip.shared(), triplets)? {
             if self.lip.c.is_some() || self.lip.c_rel.is_some() || self.lip.given_extras() {
                 return Err(Failure::Usage(
-                    "--c, --c-rel, --diameter, --anchor, --solver, --mu, --rank and --balanced belong to the methods lip-d and lip-i; \
+                    "--c, --c-rel, --diameter, --anchor, --solver, --mu, --rank and --balanced belong to the methods lip, lip-d and lip-i; \
                      leave them out"
                         .to_owned(),
                 ));
             }
             if self.lip.slack.is_some() && self.method != Method::Lmnn {
                 return Err(Failure::Usage(
-                    "--slack belongs to the methods lip-d, lip-i and lmnn; leave it out".to_owned(),
+                    "--slack belongs to the methods lip, lip-d, lip-i and lmnn; leave it out".to_owned(),
                 ));
+            }
+            if self.lip.slack == Some(SlackRule::Auto) {
+                return Err(Failure::Usage("--slack auto: the slack of lmnn is pair or instance".to_owned()));
             }
             return Ok(learner);
         }
@@ -112,8 +118,8 @@ impl MethodArgs {
         }
         if self.method.variant().is_none() && self.method != Method::LipLocal && self.lip.given() {
             return Err(Failure::Usage(
-                "--slack, --c, --c-rel, --diameter, --anchor, --solver, --balanced, --tol and --max-iter belong to the methods \
-                 lip-d and lip-i; add --method lip-i, or leave them out"
+                "--slack, --c, --c-rel, --diameter, --anchor, --solver, --rank, --balanced, --tol and --max-iter belong to the \
+                 methods lip, lip-d and lip-i; add --method lip-i, or leave them out"
                     .to_owned(),
             ));
         }
@@ -124,23 +130,24 @@ impl MethodArgs {
 /// Parameters of Lip^D and Lip^I. What is not given takes the learner's default.
 #[derive(Args, Clone)]
 pub(crate) struct LipArgs {
-    /// Whether each pair of rows or each row has a slack of its own (lip-d, lip-i; lmnn, where a pair
-    /// is a target and an impostor) [default: instance; lmnn: pair]
+    /// Whether each pair of rows or each row has a slack of its own (lip-d, lip-i, lip; lmnn, where a
+    /// pair is a target and an impostor) [default: instance; lmnn: pair]
     #[arg(long, value_enum, value_name = "RULE")]
     slack: Option<SlackRule>,
-    /// The trade-off between the diameter and violated margins: larger is smoother (lip-d, lip-i)
-    /// [default: 1, as in the paper, in `compare`; else see --c-rel]
-    /// `auto` chooses it on held-out rows.
-    #[arg(long, value_name = "VALUE", value_parser = trade_off, conflicts_with = "c_rel")]
-    c: Option<C>,
+    /// The trade-off between the diameter and violated margins: larger is smoother (lip-d, lip-i, lip)
+    /// [default: 1, as in the paper, in `compare`; lip: auto; else see --c-rel]
+    /// `auto` chooses it on held-out rows, together with whatever else is `auto`.
+    #[arg(long, value_name = "VALUE", value_parser = number::<f64>, conflicts_with = "c_rel")]
+    c: Option<Asked<f64>>,
     /// The same as a fraction of the c from which on nothing is learned (lip-d, lip-i, lip-local)
     /// [default: 0.1; lip-local: 0.2; lip-d and lip-i in `compare` have --c 1]
     #[arg(long, value_name = "FRACTION")]
     c_rel: Option<f64>,
     /// What the diameter is: `max`, the largest distance, as in the paper; `mean`; or `cvar:0.1`, the mean of
-    /// the longest tenth (lip-d, lip-i) [default: max]
+    /// the longest tenth; `auto` chooses among them on held-out rows, the last up to 150 rows (lip-d, lip-i, lip)
+    /// [default: max]
     #[arg(long, value_name = "RULE", value_parser = diameter)]
-    diameter: Option<Diameter>,
+    diameter: Option<Asked<Diameter>>,
     /// Draw the distance towards a simple one (lip-d, lip-i)
     #[arg(long, value_enum, value_name = "METRIC")]
     anchor: Option<AnchorTo>,
@@ -153,9 +160,10 @@ pub(crate) struct LipArgs {
     /// The penalty of `--solver paper` (lip-d, lip-i) [default: 1]
     #[arg(long, value_name = "VALUE")]
     mu: Option<f64>,
-    /// The largest rank of the distance, for --solver admm or augmented (lip-d, lip-i) [default: any]
-    #[arg(long, value_name = "N")]
-    rank: Option<usize>,
+    /// The largest rank of the distance, for --solver admm or augmented; or `auto`: as many of the leading directions
+    /// as held-out rows need, for the exact solver (lip-d, lip-i, lip) [default: any]
+    #[arg(long, value_name = "N", value_parser = number::<usize>)]
+    rank: Option<Asked<usize>>,
     /// Let every class count the same, whatever its size (lip-d, lip-i)
     #[arg(long)]
     balanced: bool,
@@ -169,26 +177,29 @@ pub(crate) struct LipArgs {
     max_iter: Option<usize>,
 }
 
-/// A trade-off as it is typed.
+/// A value as it is typed.
 #[derive(Clone, Copy, PartialEq)]
-enum C {
+enum Asked<T> {
+    /// To be chosen on held-out rows
     Auto,
-    Value(f64),
+    Value(T),
 }
 
-fn trade_off(text: &str) -> std::result::Result<C, String> {
-    if text == "auto" {
-        return Ok(C::Auto);
+fn number<T: std::str::FromStr>(text: &str) -> std::result::Result<Asked<T>, String> {
+    match text {
+        "auto" => Ok(Asked::Auto),
+        _ => text.parse().map(Asked::Value).map_err(|_| "give a number such as 1, or `auto`".to_owned()),
     }
-    text.parse().map(C::Value).map_err(|_| "give a number such as 1, or `auto`".to_owned())
 }
 
-#[derive(Clone, Copy, ValueEnum)]
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
 enum SlackRule {
     /// A slack per pair of rows
     Pair,
     /// A slack per row: a mislabelled row pays once
     Instance,
+    /// Chosen on held-out rows (not lmnn)
+    Auto,
 }
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
@@ -213,15 +224,16 @@ enum AnchorTo {
     Within,
 }
 
-fn diameter(text: &str) -> std::result::Result<Diameter, String> {
+fn diameter(text: &str) -> std::result::Result<Asked<Diameter>, String> {
     match text.split_once(':') {
-        None if text == "max" => Ok(Diameter::Maximum),
-        None if text == "mean" => Ok(Diameter::Mean),
+        None if text == "auto" => Ok(Asked::Auto),
+        None if text == "max" => Ok(Asked::Value(Diameter::Maximum)),
+        None if text == "mean" => Ok(Asked::Value(Diameter::Mean)),
         Some(("cvar", level)) => match level.parse::<f64>() {
-            Ok(level) if level > 0.0 && level < 1.0 => Ok(Diameter::Cvar(level)),
+            Ok(level) if level > 0.0 && level < 1.0 => Ok(Asked::Value(Diameter::Cvar(level))),
             _ => Err(format!("`{level}` is not a level between 0 and 1, such as 0.1")),
         },
-        _ => Err("give max, mean, or cvar:LEVEL, such as cvar:0.1".to_owned()),
+        _ => Err("give max, mean, cvar:LEVEL, such as cvar:0.1, or auto".to_owned()),
     }
 }
 
@@ -302,148 +314,8 @@ impl LipArgs {
 
     /// What other methods have as well.
     pub(crate) fn shared(&self) -> Shared {
-        let row_slack = self.slack.map(|s| matches!(s, SlackRule::Instance));
+        let row_slack = self.slack.filter(|s| *s != SlackRule::Auto).map(|s| s == SlackRule::Instance);
         Shared { tol: self.tol, max_iter: self.max_iter, row_slack }
-    }
-
-    /// The exact learner with these parameters, but for the trade-off.
-    fn exact(&self, variant: Variant) -> Lip {
-        let mut lip = Lip::new(variant).slack(match self.slack {
-            Some(SlackRule::Pair) => Slack::Pair,
-            Some(SlackRule::Instance) | None => Slack::Instance,
-        });
-        if let Some(tol) = self.tol {
-            lip = lip.tolerance(tol);
-        }
-        if let Some(max_iter) = self.max_iter {
-            lip = lip.max_iterations(max_iter);
-        }
-        if let Some(diameter) = self.diameter {
-            lip = lip.diameter_as(diameter);
-        }
-        if let Some(anchor) = self.anchor {
-            let towards = match anchor {
-                AnchorTo::Euclid => Towards::Euclid,
-                AnchorTo::Within => Towards::Within,
-            };
-            lip = lip.anchor(Anchor { towards, weight: self.anchor_weight.unwrap_or(0.1) });
-        }
-        if self.balanced {
-            lip = lip.class_weights(ClassWeights::Balanced);
-        }
-        lip
-    }
-
-    /// The exact learner for many trade-offs.
-    pub(crate) fn along_a_path(&self, method: Method) -> Result<Lip> {
-        let Some(variant) = method.variant() else {
-            return Err(Failure::Usage("--method: a path is of lip-d or lip-i; give one of them".to_owned()));
-        };
-        if self.c.is_some() || self.c_rel.is_some() {
-            return Err(Failure::Usage(
-                "--c and --c-rel: a path has many of them; give --points and --least".to_owned(),
-            ));
-        }
-        if self.mu.is_some() || self.rank.is_some() || !matches!(self.solver, None | Some(SolverChoice::Exact)) {
-            return Err(Failure::Usage(
-                "--solver, --mu and --rank: a path is solved exactly; leave them out".to_owned(),
-            ));
-        }
-        Ok(self.exact(variant))
-    }
-
-    /// The method with these parameters, where it has them; `usual` is the trade-off if none is given.
-    pub(crate) fn learner(&self, method: Method, usual: TradeOff, start: Option<Metric>) -> Result<Box<dyn Learner>> {
-        let variant = match (method, method.variant()) {
-            (_, Some(variant)) => variant,
-            (Method::Auto, _) => return Ok(Box::new(Tuned::new())),
-            (Method::LipLocal, _) => return Ok(Box::new(self.local())),
-            _ => return Ok(Box::new(Euclidean)),
-        };
-        let trade_off = match (self.c, self.c_rel) {
-            (Some(C::Value(c)), _) => TradeOff::Absolute(c),
-            (Some(C::Auto), _) => TradeOff::Relative(0.1),
-            (None, Some(fraction)) => TradeOff::Relative(fraction),
-            (None, None) => usual,
-        };
-        let choose = self.c == Some(C::Auto);
-        let mut lip = self.exact(variant).trade_off(trade_off);
-        if let Some(metric) = &start {
-            lip = lip.start_from(metric);
-        }
-        // What only the exact solver has.
-        let exact_only = self.diameter.is_some_and(|d| d != Diameter::Maximum) || self.anchor.is_some();
-        let solver = match self.solver.unwrap_or(SolverChoice::Auto) {
-            SolverChoice::Exact => None,
-            SolverChoice::Auto => Some(Solver::Augmented),
-            SolverChoice::Augmented => Some(Solver::Augmented),
-            SolverChoice::Admm => Some(Solver::Admm),
-            SolverChoice::Paper => Some(Solver::Paper),
-        };
-        let automatic = matches!(self.solver, None | Some(SolverChoice::Auto));
-        if self.mu.is_some() && self.solver != Some(SolverChoice::Paper) {
-            return Err(Failure::Usage("--mu belongs to --solver paper; leave it out, or add that".to_owned()));
-        }
-        if self.rank.is_some() && !matches!(self.solver, Some(SolverChoice::Admm | SolverChoice::Augmented)) {
-            return Err(Failure::Usage("--rank belongs to --solver admm or augmented; add one of them".to_owned()));
-        }
-        let exact = |lip: Lip| -> Box<dyn Learner> {
-            if choose { Box::new(Tuned::trade_off(lip, None)) } else { Box::new(lip) }
-        };
-        let Some(solver) = solver else { return Ok(exact(lip)) };
-        if automatic && (exact_only || matches!(self.slack, Some(SlackRule::Instance))) {
-            return Ok(if choose { exact(lip) } else { Box::new(LipAuto::only_exact(lip)) });
-        }
-        if choose && !automatic {
-            return Err(Failure::Usage(
-                "--c auto chooses by the exact solver: leave out --solver, or give --solver exact or auto".to_owned(),
-            ));
-        }
-        if exact_only {
-            return Err(Failure::Usage(
-                "--diameter and --anchor need --solver exact; leave out the one or the other".to_owned(),
-            ));
-        }
-        let slack = if matches!(self.slack, Some(SlackRule::Instance)) { Slack::Instance } else { Slack::Pair };
-        let mut large = LipAdmm::new(variant).solver(solver).slack(slack).trade_off(trade_off);
-        if self.balanced {
-            large = large.class_weights(ClassWeights::Balanced);
-        }
-        if let Some(metric) = &start {
-            large = large.start_from(metric);
-        }
-        if let Some(mu) = self.mu {
-            large = large.mu(mu);
-        }
-        if let Some(rank) = self.rank {
-            large = large.rank(rank);
-        }
-        if let Some(tol) = self.tol {
-            large = large.tolerance(tol);
-        }
-        if let Some(max_iter) = self.max_iter {
-            large = large.max_iterations(max_iter);
-        }
-        Ok(match (choose, automatic) {
-            (true, _) => Box::new(Tuned::trade_off(lip, Some(large))),
-            (false, true) => Box::new(LipAuto::new(lip, large)),
-            (false, false) => Box::new(large),
-        })
-    }
-
-    /// Lip^I by near pairs, with what it has of these parameters.
-    fn local(&self) -> LipLocal {
-        let mut local = LipLocal::new();
-        if let Some(fraction) = self.c_rel {
-            local = local.c_relative(fraction);
-        }
-        if let Some(tol) = self.tol {
-            local = local.tolerance(tol);
-        }
-        if let Some(max_iter) = self.max_iter {
-            local = local.max_iterations(max_iter);
-        }
-        local
     }
 }
 

@@ -81,7 +81,8 @@ impl RivalArgs {
     /// Refuses options that the method does not have.
     pub(crate) fn check(&self, method: Method) -> Result {
         let all = &[Method::Lmnn, Method::Lmml, Method::Nca, Method::Mcml][..];
-        let learned = &[Method::LipD, Method::LipI, Method::Lmnn, Method::Lmml, Method::Nca, Method::Mcml][..];
+        let learned =
+            &[Method::LipD, Method::LipI, Method::Lip, Method::Lmnn, Method::Lmml, Method::Nca, Method::Mcml][..];
         let options = [
             ("--n-components", self.n_components.is_some(), all),
             ("--init", self.init.is_some(), all),
@@ -150,7 +151,9 @@ impl RivalArgs {
                 let learner = Mcml::new();
                 with!(learner, n_components(components), init(init), tolerance(tol), max_iterations(steps))
             }
-            Method::Auto | Method::LipD | Method::LipI | Method::LipLocal | Method::Euclidean => return Ok(None),
+            Method::Auto | Method::LipD | Method::LipI | Method::Lip | Method::LipLocal | Method::Euclidean => {
+                return Ok(None);
+            }
         }))
     }
 }

@@ -9,6 +9,7 @@ use lipmetric::learner::Choice;
 use lipmetric::lipschitz::{Mahalanobis, Margins};
 use lipmetric::model::Recipe;
 use lipmetric::prepare::{Encoding, Preparation, Scaling, Step};
+use lipmetric::problem::{Diameter, Slack};
 use lipmetric::solver::{Budget, Status};
 use lipmetric::{Labels, Model};
 use lipmetric_io::model::save_model;
@@ -258,6 +259,20 @@ fn describe_choice(choice: &Choice, facts: &mut TextTable) {
     let mut chosen = choice.metric.clone();
     if let Some(c) = choice.c_rel {
         chosen += &format!(", c-rel {}", short(c));
+    }
+    match choice.slack {
+        Some(Slack::Pair) => chosen += ", a slack per pair",
+        Some(Slack::Instance) => chosen += ", a slack per row",
+        None => {}
+    }
+    match choice.diameter {
+        Some(Diameter::Maximum) => chosen += ", diameter the maximum",
+        Some(Diameter::Mean) => chosen += ", diameter the mean",
+        Some(Diameter::Cvar(level)) => chosen += &format!(", diameter the mean of the longest {}", percent(level)),
+        None => {}
+    }
+    if let Some(rank) = choice.rank {
+        chosen += &format!(", rank {rank}");
     }
     if choice.euclid > 0.0 && choice.euclid < 1.0 {
         chosen += &format!(", mixed with {} of the Euclidean distance", percent(choice.euclid));

@@ -229,6 +229,34 @@ impl Lip {
         self.slack == Slack::Instance
     }
 
+    /// Whether no solver but the exact one has this problem, a slack per row apart.
+    pub(super) fn is_exact_only(&self) -> bool {
+        self.diameter != Diameter::Maximum || self.anchor.is_some()
+    }
+
+    /// What the trade-off is.
+    pub(super) fn asked(&self) -> TradeOff {
+        self.trade_off
+    }
+
+    /// The form of the problem.
+    pub(super) fn form(&self) -> (Variant, Slack, Diameter) {
+        (self.variant, self.slack, self.diameter)
+    }
+
+    /// The same in another form.
+    pub(super) fn in_form(mut self, (variant, slack, diameter): (Variant, Slack, Diameter)) -> Self {
+        (self.variant, self.slack, self.diameter) = (variant, slack, diameter);
+        self
+    }
+
+    /// The same to no smaller gap than this, from a start of its own.
+    pub(super) fn roughly(mut self, gap: f64) -> Self {
+        self.tolerance = self.tolerance.max(gap);
+        self.start = None;
+        self
+    }
+
     fn check(&self) -> Result<()> {
         if let Diameter::Cvar(level) = self.diameter
             && !(level > 0.0 && level < 1.0)

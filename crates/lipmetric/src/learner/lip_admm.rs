@@ -200,6 +200,12 @@ impl LipAdmm {
         self
     }
 
+    /// The other or the same variant.
+    pub(super) fn variant(mut self, variant: Variant) -> Self {
+        self.variant = variant;
+        self
+    }
+
     fn row_weights(&self, data: &Training<'_>) -> Result<Vec<f64>> {
         Lip::new(self.variant).class_weights(self.class_weights.clone()).row_weights(data)
     }
@@ -337,7 +343,7 @@ fn first(space: &Space, map: &Matrix, metric: &Metric) -> Result<Matrix> {
 }
 
 /// The rows about their mean: differences stay as they are, and lose fewer digits.
-fn centred(x: &Matrix) -> Matrix {
+pub(super) fn centred(x: &Matrix) -> Matrix {
     let mut mean = vec![0.0; x.cols()];
     for i in 0..x.rows() {
         mean.iter_mut().zip(x.row(i)).for_each(|(m, v)| *m += v / x.rows() as f64);

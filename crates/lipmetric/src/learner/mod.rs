@@ -22,7 +22,7 @@ pub use lmml::{Lmml, Triplet};
 pub use lmnn::Lmnn;
 pub use mcml::Mcml;
 pub use nca::Nca;
-pub use tuned::{Choice, Judged, Tuned};
+pub use tuned::{Aspect, Choice, Judged, Tuned};
 
 use crate::classify::Weights;
 use crate::solver::{Observer, Status};

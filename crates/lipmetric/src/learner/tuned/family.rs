@@ -1,7 +1,10 @@
 use super::super::frame::{Frame, roots};
-use super::super::{Euclidean, Fit, Learner, Lip, LipAdmm, LipAuto, LipLocal, Training};
+use super::super::{Euclidean, Fit, Learner, LipLocal, Training};
+use super::forms::Forms;
+use super::mix::mixed;
+use crate::problem::{Diameter, Slack};
 use crate::solver::Observer;
-use crate::{Matrix, Result, linalg};
+use crate::{Matrix, Metric, Result, linalg};
 use std::collections::BTreeMap;
 
 /// What is chosen from.
@@ -9,30 +12,43 @@ use std::collections::BTreeMap;
 pub(super) enum Family {
     /// The within-class Mahalanobis metric and Lip^I by near pairs, by themselves and mixed with the Euclidean metric.
     Local,
-    /// Lip^D or Lip^I for several `c`.
-    TradeOff(Box<(Lip, Option<LipAdmm>)>),
+    /// Lip^D or Lip^I in several forms.
+    Forms(Box<Forms>),
+}
+
+/// What a metric is called, and what tells it from the others of its family.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Traits {
+    pub(super) what: &'static str,
+    pub(super) c_rel: Option<f64>,
+    /// These, where they are chosen.
+    pub(super) slack: Option<Slack>,
+    pub(super) diameter: Option<Diameter>,
+    /// Nothing where all directions count.
+    pub(super) rank: Option<usize>,
+}
+
+impl Traits {
+    fn plain(what: &'static str, c_rel: Option<f64>) -> Self {
+        Self { what, c_rel, slack: None, diameter: None, rank: None }
+    }
+
+    /// Those of the Euclidean metric.
+    pub(super) fn euclidean() -> Self {
+        Self::plain("euclidean", None)
+    }
 }
 
 /// A metric of the family, learned from some rows.
 pub(super) struct Member {
-    pub(super) what: &'static str,
-    pub(super) c_rel: Option<f64>,
-    pub(super) fit: Fit,
+    pub(super) traits: Traits,
+    pub(super) metric: Metric,
 }
 
-/// Which of the judged is taken unless another one is shown to be better.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Reference {
-    Euclid,
-    /// The member of this `c_rel`.
-    Fraction(f64),
-}
-
+const WITHIN: &str = "within";
+const LOCAL: &str = "lip-local";
 /// Trade-offs of the near pairs, largest first.
 const NEAR: [f64; 4] = [0.5, 0.2, 0.05, 0.01];
-/// Trade-offs of Lip^D and Lip^I.
-const WIDE: [f64; 7] = [0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.002];
-const USUAL: f64 = 0.1;
 /// Shares of the Euclidean metric, largest first.
 const SHARES: [f64; 5] = [0.7, 0.5, 0.3, 0.15, 0.0];
 /// The gap at which a metric is good enough to be judged.
@@ -46,37 +62,56 @@ fn near() -> LipLocal {
 }
 
 impl Family {
+    pub(super) fn check(&self) -> Result<()> {
+        match self {
+            Self::Local => Ok(()),
+            Self::Forms(forms) => forms.check(),
+        }
+    }
+
     pub(super) fn name(&self) -> &'static str {
         match self {
             Self::Local => "auto",
-            Self::TradeOff(lip) => lip.0.name(),
+            Self::Forms(forms) => forms.name(),
         }
     }
 
     pub(super) fn parameters(&self) -> BTreeMap<String, serde_json::Value> {
         match self {
             Self::Local => BTreeMap::new(),
-            Self::TradeOff(lip) => {
-                let mut out = lip.0.parameters();
-                out.remove("c");
-                out.insert("c_rel".to_owned(), serde_json::json!("auto"));
-                out
-            }
+            Self::Forms(forms) => forms.parameters(),
         }
     }
 
-    pub(super) fn reference(&self) -> Reference {
+    /// The same for these rows: what would be slow to learn from so many is left out.
+    pub(super) fn settled(&self, data: &Training<'_>) -> Self {
         match self {
-            Self::Local => Reference::Euclid,
-            Self::TradeOff(_) => Reference::Fraction(USUAL),
+            Self::Local => Self::Local,
+            Self::Forms(forms) => Self::Forms(Box::new(forms.settled(data))),
         }
     }
 
-    /// Rows to choose by, at most, where the family has a limit of its own.
-    pub(super) fn rows(&self) -> Option<usize> {
+    /// What is tried, where an option decides it.
+    pub(super) fn describe(&self) -> Option<String> {
         match self {
             Self::Local => None,
-            Self::TradeOff(_) => Some(600),
+            Self::Forms(forms) => Some(forms.describe()),
+        }
+    }
+
+    /// What is taken unless another one is shown to be better.
+    pub(super) fn usual(&self) -> Traits {
+        match self {
+            Self::Local => Traits::euclidean(),
+            Self::Forms(forms) => forms.usual(),
+        }
+    }
+
+    /// Rows to choose by, at most, and about how many predictions are enough: small tables are dealt to folds several times.
+    pub(super) fn effort(&self) -> (usize, usize) {
+        match self {
+            Self::Local => (2000, 1000),
+            Self::Forms(forms) => forms.effort(),
         }
     }
 
@@ -84,7 +119,7 @@ impl Family {
     pub(super) fn shares(&self) -> &'static [f64] {
         match self {
             Self::Local => &SHARES,
-            Self::TradeOff(_) => &[0.0],
+            Self::Forms(_) => &[0.0],
         }
     }
 
@@ -92,56 +127,37 @@ impl Family {
     pub(super) fn members(&self, data: &Training<'_>, observer: &mut dyn Observer) -> Result<Vec<Member>> {
         match self {
             Self::Local => {
-                let mut out = vec![within(data)?];
+                let mut out = vec![Member { traits: Traits::plain(WITHIN, None), metric: within(data)?.metric }];
                 let fits = near().path(data, &NEAR, observer)?;
-                out.extend(NEAR.iter().zip(fits).map(|(&c, fit)| local(c, fit)));
+                let local =
+                    |(&c, fit): (&f64, Fit)| Member { traits: Traits::plain(LOCAL, Some(c)), metric: fit.metric };
+                out.extend(NEAR.iter().zip(fits).map(local));
                 Ok(out)
             }
-            Self::TradeOff(lip) => {
-                let fits = lip.0.path(data, &WIDE, observer)?;
-                let member = |(&c, fit): (&f64, _)| {
-                    let fit: super::super::LipFit = fit;
-                    Member { what: lip.0.name(), c_rel: Some(c), fit: fit.fit }
-                };
-                Ok(WIDE.iter().zip(fits).map(member).collect())
-            }
+            Self::Forms(forms) => forms.members(data, observer),
         }
     }
 
-    /// One member, learned as it was judged.
-    pub(super) fn member(&self, at: usize, data: &Training<'_>, observer: &mut dyn Observer) -> Result<Member> {
-        match (self, at) {
-            (Self::Local, 0) => within(data),
-            (Self::Local, at) => {
-                let c = NEAR[at - 1];
-                Ok(local(c, near().c_relative(c).fit(data, observer)?))
-            }
-            (Self::TradeOff(lip), at) => {
-                let fit = lip.0.clone().c_relative(WIDE[at]).fit(data, observer)?;
-                Ok(Member { what: lip.0.name(), c_rel: Some(WIDE[at]), fit })
-            }
-        }
+    /// The chosen metric, with this share of the Euclidean one, learned from all rows.
+    pub(super) fn finish(
+        &self,
+        traits: Traits,
+        euclid: f64,
+        data: &Training<'_>,
+        observer: &mut dyn Observer,
+    ) -> Result<Fit> {
+        let fit = match (self, traits.c_rel) {
+            (Self::Forms(forms), _) => return forms.finish(traits, data, observer),
+            (Self::Local, Some(c)) => near().c_relative(c).fit(data, observer)?,
+            (Self::Local, None) if traits.what == WITHIN => within(data)?,
+            (Self::Local, None) => return Euclidean.fit(data, observer),
+        };
+        Ok(Fit { metric: mixed(&fit.metric, euclid, data.x)?, outcome: fit.outcome })
     }
-
-    /// The learner of the last fit at this (or else the usual) trade-off, where it is not a member's own.
-    pub(super) fn finish(&self, fraction: Option<f64>) -> Option<Box<dyn Learner>> {
-        let Self::TradeOff(lip) = self else { return None };
-        let (exact, large) = lip.as_ref();
-        let fraction = fraction.unwrap_or(USUAL);
-        let exact = exact.clone().c_relative(fraction);
-        Some(match large {
-            Some(large) => Box::new(LipAuto::new(exact, large.clone().c_relative(fraction))),
-            None => Box::new(exact),
-        })
-    }
-}
-
-fn local(c: f64, fit: Fit) -> Member {
-    Member { what: "lip-local", c_rel: Some(c), fit }
 }
 
 /// The Mahalanobis metric of the covariance within the classes, shrunk a little.
-fn within(data: &Training<'_>) -> Result<Member> {
+fn within(data: &Training<'_>) -> Result<Fit> {
     let frame = Frame::new(data)?;
     let (x, p) = (&frame.cloud.x, frame.rank());
     let mut centred = Matrix::zeros(x.rows(), p);
@@ -170,5 +186,5 @@ fn within(data: &Training<'_>) -> Result<Member> {
     linalg::symmetrise(&mut covariance);
     let (root, _) = roots(&covariance, 1e-14)?;
     let outcome = Euclidean.fit(data, &mut crate::solver::Silent)?.outcome;
-    Ok(Member { what: "within", c_rel: None, fit: Fit { metric: frame.metric(&root)?, outcome } })
+    Ok(Fit { metric: frame.metric(&root)?, outcome })
 }

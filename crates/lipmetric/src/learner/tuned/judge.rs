@@ -1,4 +1,4 @@
-use super::family::{Family, Member};
+use super::family::{Family, Member, Traits};
 use super::mix::{distances, unit};
 use super::{Part, Training, Watch};
 use crate::Result;
@@ -11,8 +11,7 @@ use rayon::prelude::*;
 pub(super) struct Candidate {
     /// Which member of the family; the Euclidean metric is none.
     pub(super) member: Option<usize>,
-    pub(super) what: &'static str,
-    pub(super) c_rel: Option<f64>,
+    pub(super) traits: Traits,
     /// The share of the Euclidean metric.
     pub(super) euclid: f64,
 }
@@ -103,11 +102,11 @@ pub(super) fn judge(
 fn candidates(family: &Family, members: &[Member]) -> Vec<Candidate> {
     let mut out = Vec::new();
     if family.shares().len() > 1 {
-        out.push(Candidate { member: None, what: "euclidean", c_rel: None, euclid: 1.0 });
+        out.push(Candidate { member: None, traits: Traits::euclidean(), euclid: 1.0 });
     }
     for (at, member) in members.iter().enumerate() {
         for &euclid in family.shares() {
-            out.push(Candidate { member: Some(at), what: member.what, c_rel: member.c_rel, euclid });
+            out.push(Candidate { member: Some(at), traits: member.traits, euclid });
         }
     }
     out
@@ -126,8 +125,8 @@ fn predict(
     let plain = distances(&queries, training.x, unit(training.x));
     let mut learned = Vec::with_capacity(members.len());
     for member in members {
-        let rows = member.fit.metric.transform(training.x)?;
-        learned.push(distances(&member.fit.metric.transform(&queries)?, &rows, unit(&rows)));
+        let rows = member.metric.transform(training.x)?;
+        learned.push(distances(&member.metric.transform(&queries)?, &rows, unit(&rows)));
     }
     let codes = training.y.codes();
     let most = scores.ks.iter().copied().max().unwrap_or(1).min(codes.len());
@@ -161,4 +160,60 @@ fn predict(
         hits
     };
     Ok((0..test.len()).into_par_iter().map(judge_row).collect())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::super::forms::{Aspect, Forms};
+    use super::*;
+    use crate::learner::Lip;
+    use crate::solver::Silent;
+    use crate::{Labels, Matrix};
+
+    fn rows(n: usize) -> Matrix {
+        let mut x = Matrix::zeros(n, 3);
+        for i in 0..n {
+            for (k, v) in x.row_mut(i).iter_mut().enumerate() {
+                *v = (1.7 * i as f64 + 2.3 * k as f64).sin() + 0.1 * ((i * i + k) % 7) as f64;
+            }
+        }
+        x
+    }
+
+    /// What is learned from all rows but these, and which of them it predicts rightly.
+    fn held_out(family: &Family, x: &Matrix, codes: &[u32], test: &[usize]) -> Vec<Vec<bool>> {
+        let y = Labels::from_codes(vec!["a".to_owned(), "b".to_owned()], codes.to_vec()).unwrap();
+        let data = Training::new(x, &y).unwrap();
+        let train: Vec<usize> = (0..x.rows()).filter(|i| !test.contains(i)).collect();
+        let part = Part::of(&data, &train);
+        let training = part.training().unwrap();
+        let family = &family.settled(&data);
+        let members = family.members(&training, &mut Silent).unwrap();
+        let candidates = candidates(family, &members);
+        let right = vec![Vec::new(); 2 * candidates.len()];
+        let ks = vec![1, 3];
+        let scores = Scores { candidates, ks, fold: vec![], weight: vec![], right, folds: 5, repeats: 1 };
+        predict(&data, &training, &members, test, &scores, Weights::Uniform).unwrap()
+    }
+
+    #[test]
+    fn a_held_out_label_has_no_part_in_any_prediction() {
+        let (x, test) = (rows(40), [3, 17, 22, 31]);
+        let codes: Vec<u32> = (0..40).map(|i| u32::from(x[(i, 0)] + 0.3 * x[(i, 1)] > 0.3)).collect();
+        let all = [Aspect::TradeOff, Aspect::Slack, Aspect::Diameter, Aspect::Variant, Aspect::Rank];
+        let forms = Family::Forms(Box::new(Forms::new(Lip::intra(), None, &all)));
+        for family in [Family::Local, forms] {
+            let before = held_out(&family, &x, &codes, &test);
+            for (at, &row) in test.iter().enumerate() {
+                let mut other = codes.clone();
+                other[row] = 1 - other[row];
+                let after = held_out(&family, &x, &other, &test);
+                for (q, (was, is)) in before.iter().zip(&after).enumerate() {
+                    // The same class is predicted: right becomes wrong, and wrong right, of this row alone.
+                    assert!(was.iter().zip(is).all(|(was, is)| (was != is) == (q == at)), "row {row}");
+                }
+            }
+        }
+    }
 }

@@ -1,4 +1,5 @@
 use super::super::frame::root;
+use super::super::lip_admm::centred;
 use crate::{Matrix, Metric, Result, linalg};
 
 /// The mean squared distance between mapped rows, each from each, itself included.
@@ -31,6 +32,23 @@ pub(super) fn mixed(metric: &Metric, share: f64, x: &Matrix) -> Result<Metric> {
     (0..p).for_each(|k| m[(k, k)] += plain);
     linalg::symmetrise(&mut m);
     Metric::new(root(&m)?)
+}
+
+/// The same metric by a factor whose rows are in the order in which these rows, mapped, vary: most first.
+pub(super) fn principal(metric: &Metric, x: &Matrix) -> Result<Metric> {
+    let (mapped, r) = (centred(&metric.transform(x)?), metric.rank());
+    let eigen = linalg::symmetric_eigen(&linalg::transposed_product(&mapped, &mapped))?;
+    let mut turn = Matrix::zeros(r, r);
+    for k in 0..r {
+        (0..r).for_each(|a| turn[(k, a)] = eigen.vectors[(a, r - 1 - k)]);
+    }
+    Metric::new(linalg::product(&turn, metric.factor()))
+}
+
+/// The first directions of a factor.
+pub(super) fn leading(metric: &Metric, rank: usize) -> Result<Metric> {
+    let rows: Vec<usize> = (0..rank.min(metric.rank())).collect();
+    Metric::new(metric.factor().select_rows(&rows))
 }
 
 /// Squared distances from each query to each row, times `scale`.

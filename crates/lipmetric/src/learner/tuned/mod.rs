@@ -3,32 +3,33 @@
 //! | file | what it does |
 //! |---|---|
 //! | `family` | which metrics are tried |
+//! | `forms` | the same of Lip^D and Lip^I: trade-off, slack, diameter, variant and rank |
 //! | `judge` | folds: every metric, mixed with the Euclidean one or not, predicts rows it has not seen |
 //! | `rule` | the choice by those predictions, and an estimate of what it is worth |
 //! | `mix` | metrics of unit mean distance, and what is between one and the Euclidean metric |
 
 mod family;
+mod forms;
 mod judge;
 mod mix;
 mod rule;
 
+pub use forms::Aspect;
 pub use rule::{Choice, Judged};
 
-use super::{Euclidean, Fit, Learner, Lip, LipAdmm, Training};
+use super::{Fit, Learner, Lip, LipAdmm, Training};
 use crate::classify::Weights;
 use crate::evaluate::holdouts;
 use crate::solver::{Observer, Progress, Status, Stop};
 use crate::{Error, Labels, Matrix, Result};
-use family::{Family, Member};
+use family::Family;
+use forms::Forms;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::time::Instant;
 
-/// Rows that the choice looks at, at most; the chosen metric is then learned from all.
-const ROWS: usize = 2000;
 const FOLDS: usize = 5;
-/// Small tables are dealt to folds several times: until about this many rows have been predicted.
-const PREDICTIONS: usize = 1000;
+/// How often the rows of small tables are dealt to folds, at most.
 const REPEATS: usize = 5;
 
 /// The tuned method: the Euclidean metric, unless another one is shown to be better.
@@ -70,11 +71,31 @@ impl Tuned {
     }
 
     /// Lip^D or Lip^I with `c` chosen among fractions of `c_max`: a tenth of it, unless another one is shown to be better.
-    /// The choice is made by the exact solver on at most 600 rows; where there is a `large` one, it may do the last fit (see
-    /// [`LipAuto`](super::LipAuto)).
     #[must_use]
     pub fn trade_off(lip: Lip, large: Option<LipAdmm>) -> Self {
-        Self { family: Family::TradeOff(Box::new((lip, large))), seed: 0 }
+        Self::lip(lip, large, &[Aspect::TradeOff])
+    }
+
+    /// Lip^D or Lip^I of which these aspects are chosen, together, by the same held-out rows: `lip` as it is given, unless
+    /// another one is shown to be better. If the form of the problem (slack, diameter, variant) is to be chosen, its
+    /// trade-off must be a fraction of `c_max`, or be chosen as well.
+    ///
+    /// The choice is made by the exact solver, each form a path of trade-offs, on at most 600 rows (300 where the form is
+    /// chosen); where there is a `large` learner, it may do the last fit (see [`LipAuto`](super::LipAuto)).
+    ///
+    /// ```
+    /// use lipmetric::learner::{Aspect, Learner, Lip, Training, Tuned};
+    /// use lipmetric::{Labels, Matrix, solver::Silent};
+    /// let x = Matrix::from_rows(&[[0.0, 0.1], [0.2, 0.9], [0.1, 0.5], [1.0, 0.2], [1.1, 0.8], [0.9, 0.4]]);
+    /// let y = Labels::from_names(["a", "a", "a", "b", "b", "b"]);
+    /// let tuned = Tuned::lip(Lip::intra().c_relative(0.1), None, &[Aspect::Slack, Aspect::Rank]);
+    /// let choice = tuned.fit(&Training::new(&x, &y)?, &mut Silent)?.outcome.choice.unwrap();
+    /// assert!(choice.slack.is_some() && choice.rank == Some(1));
+    /// # Ok::<(), lipmetric::Error>(())
+    /// ```
+    #[must_use]
+    pub fn lip(lip: Lip, large: Option<LipAdmm>, aspects: &[Aspect]) -> Self {
+        Self { family: Family::Forms(Box::new(Forms::new(lip, large, aspects))), seed: 0 }
     }
 
     /// Decides which rows are held out together.
@@ -86,7 +107,7 @@ impl Tuned {
 
     /// The rows that the choice looks at.
     fn sample(&self, data: &Training<'_>) -> Result<Option<Vec<usize>>> {
-        let most = self.family.rows().unwrap_or(ROWS);
+        let (most, _) = self.family.effort();
         let n = data.x.rows();
         if n <= most {
             return Ok(None);
@@ -102,27 +123,29 @@ impl Tuned {
         votes: Weights,
         watch: &mut Watch<'_>,
     ) -> Result<std::result::Result<judge::Scores, String>> {
+        if let Some(told) = self.family.describe() {
+            watch.inner.decided(&told);
+        }
         let sample = self.sample(data)?;
         let part = sample.map(|rows| Part::of(data, &rows));
         let part = part.as_ref().map(Part::training).transpose()?;
         let data = part.as_ref().unwrap_or(data);
-        let repeats = PREDICTIONS.div_ceil(data.x.rows().max(1)).clamp(1, REPEATS);
+        let (_, predictions) = self.family.effort();
+        let repeats = predictions.div_ceil(data.x.rows().max(1)).clamp(1, REPEATS);
         judge::judge(&self.family, data, ks, votes, FOLDS, repeats, self.seed, watch)
     }
 
     /// What is returned where nothing could be chosen.
     fn fallback(&self, data: &Training<'_>, k: usize, why: &str, watch: &mut Watch<'_>) -> Result<Fit> {
-        let (mut fit, metric) = match self.family.finish(None) {
-            Some(learner) => (learner.fit(data, watch)?, self.name()),
-            None => (Euclidean.fit(data, watch)?, "euclidean"),
-        };
+        let usual = self.family.usual();
+        let mut fit = self.family.finish(usual, 0.0, data, watch)?;
         match watch.stop {
             Some(Stop::TimeLimit) => fit.outcome.status = Status::TimeLimit,
             Some(Stop::Interrupted) => fit.outcome.status = Status::Interrupted,
             None => {}
         }
         fit.outcome.notes.push(format!("nothing was chosen by held-out rows: {why}"));
-        fit.outcome.choice = Some(Choice::unjudged(metric, k));
+        fit.outcome.choice = Some(Choice::unjudged(usual, k));
         Ok(fit)
     }
 }
@@ -207,26 +230,21 @@ impl Learner for Tuned {
         let Some(&first) = neighbours.iter().min() else {
             return Err(Error::parameter("k", "there is no number of neighbours to choose from"));
         };
+        self.family.check()?;
         let watch = &mut Watch { inner: observer, steps: 0, stop: None, judging: true, begun: Instant::now() };
         if data.y.counts().iter().filter(|n| **n > 0).count() < 2 {
             return Err(Error::data("all rows have the same label: there is nothing to tell apart"));
         }
-        let scores = match self.judge(data, neighbours, votes, watch) {
+        let settled = Self { family: self.family.settled(data), seed: self.seed };
+        let scores = match settled.judge(data, neighbours, votes, watch) {
             Ok(Ok(scores)) => scores,
-            Ok(Err(why)) => return self.fallback(data, first, &why, watch),
-            Err(_) if watch.stop.is_some() => return self.fallback(data, first, "the fit was stopped", watch),
+            Ok(Err(why)) => return settled.fallback(data, first, &why, watch),
+            Err(_) if watch.stop.is_some() => return settled.fallback(data, first, "the fit was stopped", watch),
             Err(error) => return Err(error),
         };
-        let (candidate, choice) = rule::choose(&scores, self.family.reference());
+        let (candidate, choice) = rule::choose(&scores, settled.family.usual());
         watch.judging = false;
-        let mut fit = match (candidate.member, self.family.finish(candidate.c_rel)) {
-            (None, _) => Euclidean.fit(data, watch)?,
-            (Some(_), Some(learner)) => learner.fit(data, watch)?,
-            (Some(at), None) => {
-                let Member { fit, .. } = self.family.member(at, data, watch)?;
-                Fit { metric: mix::mixed(&fit.metric, candidate.euclid, data.x)?, outcome: fit.outcome }
-            }
-        };
+        let mut fit = settled.family.finish(candidate.traits, candidate.euclid, data, watch)?;
         fit.outcome.iterations = watch.steps;
         fit.outcome.choice = Some(choice);
         Ok(fit)

@@ -1,5 +1,6 @@
-use super::family::Reference;
+use super::family::Traits;
 use super::judge::{Candidate, Scores};
+use crate::problem::{Diameter, Slack};
 use serde::{Deserialize, Serialize};
 
 /// A metric that was tried, at its best number of neighbours.
@@ -10,6 +11,15 @@ pub struct Judged {
     /// Its trade-off, where it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub c_rel: Option<f64>,
+    /// A slack per pair or per row, where that was to be chosen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slack: Option<Slack>,
+    /// The diameter, where that was to be chosen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub diameter: Option<Diameter>,
+    /// How many directions are kept, where fewer than all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rank: Option<usize>,
     /// The share of the Euclidean metric that is mixed in.
     pub euclid: f64,
     /// The number of neighbours that it does best with.
@@ -26,6 +36,15 @@ pub struct Choice {
     /// Its trade-off, where it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub c_rel: Option<f64>,
+    /// A slack per pair or per row, where that was to be chosen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slack: Option<Slack>,
+    /// The diameter, where that was to be chosen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub diameter: Option<Diameter>,
+    /// How many directions are kept, where fewer than all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rank: Option<usize>,
     /// The share of the Euclidean metric that is mixed in.
     pub euclid: f64,
     /// The number of neighbours that vote.
@@ -49,11 +68,15 @@ pub struct Choice {
 }
 
 impl Choice {
-    pub(super) fn unjudged(metric: &str, k: usize) -> Self {
+    /// What is taken where nothing could be judged.
+    pub(super) fn unjudged(usual: Traits, k: usize) -> Self {
         Self {
-            metric: metric.to_owned(),
-            c_rel: None,
-            euclid: f64::from(u8::from(metric == "euclidean")),
+            metric: usual.what.to_owned(),
+            c_rel: usual.c_rel,
+            slack: usual.slack,
+            diameter: usual.diameter,
+            rank: usual.rank,
+            euclid: f64::from(u8::from(usual == Traits::euclidean())),
             k,
             accuracy: 0.0,
             reference: 0.0,
@@ -140,8 +163,26 @@ impl Scores {
         (0..self.folds).map(|fold| (only(fold, true), only(fold, false))).collect()
     }
 
-    /// The verdict, upheld only if what it says of all folds but one is no worse than the reference on that one, over all of them.
+    /// Of the picks that differ from this one in rank alone and predict no worse, the one of lowest rank.
+    fn simplest(&self, pick: Pick, weight: &[f64]) -> Pick {
+        let chosen = self.candidates[pick.0];
+        let alike = |c: &Candidate| {
+            c.euclid == chosen.euclid && Traits { rank: chosen.traits.rank, ..c.traits } == chosen.traits
+        };
+        let least = self.mean(pick, weight) - 1e-12;
+        let good = |at: &usize| alike(&self.candidates[*at]) && self.mean((*at, pick.1), weight) >= least;
+        let rank = |at: &usize| self.candidates[*at].traits.rank.unwrap_or(usize::MAX);
+        (0..self.candidates.len()).filter(good).min_by_key(rank).map_or(pick, |at| (at, pick.1))
+    }
+
+    /// The verdict that is upheld, in its simplest form.
     fn judged(&self, reference: usize, weight: &[f64]) -> Verdict {
+        let verdict = self.upheld(reference, weight);
+        Verdict { pick: self.simplest(verdict.pick, weight), ..verdict }
+    }
+
+    /// The verdict, upheld only if what it says of all folds but one is no worse than the reference on that one, over all of them.
+    fn upheld(&self, reference: usize, weight: &[f64]) -> Verdict {
         let verdict = self.verdict(reference, weight);
         if verdict.pick == verdict.reference {
             return verdict;
@@ -158,12 +199,8 @@ impl Scores {
 }
 
 /// Applies the rule, and to each fold what it would have chosen without that fold.
-pub(super) fn choose(scores: &Scores, reference: Reference) -> (Candidate, Choice) {
-    let is_reference = |c: &Candidate| match reference {
-        Reference::Euclid => c.member.is_none(),
-        Reference::Fraction(f) => c.c_rel == Some(f),
-    };
-    let reference = scores.candidates.iter().position(is_reference).unwrap_or(0);
+pub(super) fn choose(scores: &Scores, usual: Traits) -> (Candidate, Choice) {
+    let reference = scores.candidates.iter().position(|c| c.traits == usual).unwrap_or(0);
     let verdict = scores.judged(reference, &scores.weight);
     let (mut right, mut total) = (0.0, 0.0);
     for (inside, outside) in scores.left_out(&scores.weight) {
@@ -175,11 +212,23 @@ pub(super) fn choose(scores: &Scores, reference: Reference) -> (Candidate, Choic
     let tried = scores.candidates.iter().enumerate().map(|(at, c)| {
         let pick = scores.best(&[at], &scores.weight);
         let accuracy = scores.mean(pick, &scores.weight);
-        Judged { metric: c.what.to_owned(), c_rel: c.c_rel, euclid: c.euclid, k: scores.ks[pick.1], accuracy }
+        Judged {
+            metric: c.traits.what.to_owned(),
+            c_rel: c.traits.c_rel,
+            slack: c.traits.slack,
+            diameter: c.traits.diameter,
+            rank: c.traits.rank,
+            euclid: c.euclid,
+            k: scores.ks[pick.1],
+            accuracy,
+        }
     });
     let choice = Choice {
-        metric: candidate.what.to_owned(),
-        c_rel: candidate.c_rel,
+        metric: candidate.traits.what.to_owned(),
+        c_rel: candidate.traits.c_rel,
+        slack: candidate.traits.slack,
+        diameter: candidate.traits.diameter,
+        rank: candidate.traits.rank,
         euclid: candidate.euclid,
         k: scores.ks[verdict.pick.1],
         accuracy: scores.mean(verdict.pick, &scores.weight),
