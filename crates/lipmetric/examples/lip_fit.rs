@@ -22,8 +22,14 @@ fn main() {
     let variant = if args[2] == "I" { Variant::Intra } else { Variant::Diameter };
     let slack = if args.get(4).is_some_and(|s| s == "instance") { Slack::Instance } else { Slack::Pair };
     let data = Training::new(&x, &y).unwrap();
+    let diameter = match args.get(6).map(String::as_str) {
+        Some("mean") => Diameter::Mean,
+        Some(level) if level != "max" => Diameter::Cvar(level.parse().unwrap()),
+        _ => Diameter::Maximum,
+    };
+    let lip = Lip::new(variant).slack(slack).diameter_as(diameter);
     if args[3] == "max" {
-        let c_max = Lip::new(variant).slack(slack).c_max(&data, &mut Trace(false)).unwrap();
+        let c_max = lip.c_max(&data, &mut Trace(false)).unwrap();
         println!("{{\"c_max\": {c_max}, \"cpu_s\": {:.4}}}", cpu());
         return;
     }
@@ -32,13 +38,7 @@ fn main() {
         None => TradeOff::Absolute(args[3].parse().unwrap()),
     };
     let tolerance = args.get(5).map_or(1e-6, |t| t.parse().unwrap());
-    let mut lip = Lip::new(variant).slack(slack).trade_off(c).tolerance(tolerance);
-    if args.get(6).is_some_and(|s| s == "mean") {
-        lip = lip.diameter_as(Diameter::Mean);
-    }
-    if let Some(level) = args.get(6).and_then(|s| s.parse().ok()) {
-        lip = lip.diameter_as(Diameter::Cvar(level));
-    }
+    let mut lip = lip.trade_off(c).tolerance(tolerance);
     if let Some(weight) = args.get(7) {
         lip = lip.anchor(Anchor { towards: Towards::Euclid, weight: weight.parse().unwrap() });
     }

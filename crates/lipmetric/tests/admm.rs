@@ -99,6 +99,16 @@ fn many_pairs_are_streamed_to_a_certified_gap() {
 }
 
 #[test]
+fn a_small_gap_is_not_held_up_by_the_rounding_of_the_hinges() {
+    let (x, y) = blobs(1500, 2, 3, 5);
+    let data = Training::new(&x, &y).unwrap();
+    let lip = LipAdmm::diameter().solver(Solver::Augmented).c(20_000.0).tolerance(1e-7);
+    let fit = lip.fit(&data, &mut Silent).unwrap();
+    assert_eq!(fit.outcome.status, Status::Optimal, "{:?}", fit.outcome);
+    honest(&data, &fit, Variant::Diameter, "blobs");
+}
+
+#[test]
 fn many_rows_are_begun_on_a_sample_and_certified_on_all() {
     // More than two first samples of 2,000 rows, so that there is a level before the last.
     let (x, y) = blobs(4400, 3, 3, 8);

@@ -44,6 +44,21 @@ fn other_diameters_are_certified_and_lie_between_mean_and_maximum() {
 }
 
 #[test]
+fn the_ceiling_of_a_tail_of_one_pair_is_that_of_the_maximum_and_of_all_pairs_that_of_the_mean() {
+    for set in ["echo", "haberman"] {
+        let (x, y) = load(set);
+        let data = Training::new(&x, &y).unwrap();
+        for variant in VARIANTS {
+            let of = |diameter| Lip::new(variant).diameter_as(diameter).c_max(&data, &mut Silent).unwrap();
+            for (level, other) in [(1e-5, Diameter::Maximum), (1.0 - 1e-9, Diameter::Mean)] {
+                let (a, b) = (of(Diameter::Cvar(level)), of(other));
+                assert!((a / b - 1.0).abs() < 1e-4, "{set} {variant:?} {level}: {a} {b}");
+            }
+        }
+    }
+}
+
+#[test]
 fn the_ceiling_of_every_diameter_is_where_nothing_is_gained() {
     let (x, y) = load("echo");
     let data = Training::new(&x, &y).unwrap();

@@ -5,7 +5,7 @@ use crate::linalg;
 use std::collections::VecDeque;
 
 /// Steps that are remembered.
-const STEPS: usize = 20;
+const STEPS: usize = 40;
 
 /// Recent steps and what the gradient did along them.
 #[derive(Debug, Default)]

@@ -32,10 +32,11 @@ use std::time::Instant;
 /// Newton steps between updates of the multipliers.
 const STEPS: usize = 12;
 /// The same, of cheaper steps, where there are many coordinates.
-const STEPS_WIDE: usize = 40;
-/// The widest rounding, the narrowest, and the part of the gap that it follows.
+const STEPS_WIDE: usize = 60;
+/// The widest rounding, the part of the gap that it follows, and the part of the tolerance that the narrowest may cost.
 const WIDEST: f64 = 0.5;
-const NARROWEST: f64 = 0.01;
+const FOLLOWS: f64 = 0.5;
+const ENOUGH: f64 = 0.4;
 /// Pairs within the width that the Hessian sees, per unknown.
 const ROWS_PER_UNKNOWN: usize = 3;
 /// Points of the first sample, and how much larger the next one is.
@@ -279,8 +280,9 @@ impl<'a> Streamed<'a> {
                 }
             }
             self.iterations += steps.max(1);
+            let rounding = at.seen.hinge - 2.0 * at.seen.total + linalg::inner(&at.seen.push, &self.state.m);
             self.close(&at, steps)?;
-            self.width = (0.5 * relative_gap(self.level.objective, self.level.bound)).clamp(NARROWEST, self.width);
+            self.narrow(rounding, tolerance);
             if let ControlFlow::Break(stop) = told {
                 return Ok(Ended::Told(stop));
             }
@@ -442,6 +444,15 @@ impl<'a> Streamed<'a> {
         self.model.pull = pull;
         self.state.eta = eta;
         true
+    }
+
+    /// A narrower rounding where the gap asks for it, but not much narrower than the tolerance does, which the rounding now
+    /// costs `rounding` of.
+    fn narrow(&mut self, rounding: f64, tolerance: f64) {
+        let objective = self.level.objective;
+        let enough = self.width * ENOUGH * tolerance * objective / rounding.max(1e-300);
+        let wanted = FOLLOWS * relative_gap(objective, self.level.bound);
+        self.width = self.width.min(enough.max(wanted));
     }
 
     /// Updates the multipliers, takes a bound from them, and goes to the metric that belongs to them.

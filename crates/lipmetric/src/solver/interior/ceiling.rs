@@ -2,7 +2,8 @@
 //!
 //! With a slack per pair, `M = 0` is optimal exactly when `c >= c_max = max { <N, M> : max_P rho_M <= 1 }` with
 //! `N = sum_D w A`: a small problem of its own, whose dual is `min { sum eta : sum eta A >= N }`. With a slack per
-//! instance it is the largest `(F(0) - loss(M)) / diameter(M)`: Dinkelbach's method.
+//! instance it is the largest `(F(0) - loss(M)) / diameter(M)`: Dinkelbach's method. `tail_ceiling` has the mean of the
+//! longest distances.
 
 use super::admit::pull_row;
 use super::assemble::packed_len;
@@ -10,6 +11,7 @@ use super::engine::{Engine, Settings, generalised_largest};
 use super::newton::factor_of;
 use super::rows::{AGGREGATE, Row, Rows};
 use super::scan::{Query, keep_longest, longer, survey};
+use super::tail_ceiling::bounds;
 use super::{NOWHERE, Shape, State};
 use crate::linalg;
 use crate::pairs::{Cloud, Embedding, weighted_outer};
@@ -20,6 +22,8 @@ use std::ops::ControlFlow;
 
 /// Relative accuracy of `c_max`.
 const ACCURACY: f64 = 1e-7;
+/// What is aimed at for the mean of the longest distances.
+const TAIL_ACCURACY: f64 = 1e-5;
 /// The same with a slack per instance.
 const INSTANCE_ACCURACY: f64 = 1e-4;
 const MAX_ITERATIONS: usize = 500;
@@ -62,7 +66,7 @@ impl Ceiling {
     }
 }
 
-/// `c_max`, from below, to a relative accuracy of `1e-7`, with a slack per instance of `1e-4`. Of the settings the problem
+/// `c_max`, from below, to a relative accuracy of `1e-7`, with a slack per instance or a tail of `1e-4`. Of the settings the problem
 /// counts, not `c`, the tolerance or an anchor.
 pub(crate) fn ceiling(cloud: &Cloud, settings: Settings<'_>, observer: &mut dyn Observer) -> Result<Ceiling> {
     match (settings.slack, settings.diameter) {
@@ -71,9 +75,19 @@ pub(crate) fn ceiling(cloud: &Cloud, settings: Settings<'_>, observer: &mut dyn 
             generalised_largest(&different_sum(cloud), &mean_pair(cloud, settings.variant)).map(Ceiling::known)
         }
         (Slack::Pair, Diameter::Maximum) => pair_ceiling(cloud, settings.variant, observer),
-        (Slack::Instance, _) | (_, Diameter::Cvar(_)) => {
-            instance_ceiling(cloud, Settings { anchor: None, ..settings }, observer)
-        }
+        (Slack::Pair, Diameter::Cvar(level)) => tail_ceiling(cloud, settings, level, observer),
+        (Slack::Instance, _) => instance_ceiling(cloud, Settings { anchor: None, ..settings }, observer),
+    }
+}
+
+/// From bounds that meet; where they do not, by Dinkelbach's method.
+fn tail_ceiling(cloud: &Cloud, settings: Settings<'_>, level: f64, observer: &mut dyn Observer) -> Result<Ceiling> {
+    let found = bounds(cloud, settings.variant, level, TAIL_ACCURACY, observer)?;
+    match found.stopped {
+        Some(Stop::TimeLimit) => Ok(Ceiling::guess(found.lower)),
+        Some(Stop::Interrupted) => Err(Error::Interrupted),
+        None if found.gap() <= INSTANCE_ACCURACY => Ok(Ceiling::known(found.lower)),
+        None => instance_ceiling(cloud, Settings { anchor: None, ..settings }, observer),
     }
 }
 

@@ -24,6 +24,7 @@
 //! | `engine` | the loop, the certificate |
 //! | `path` | a sequence of trade-offs, each started from the one before |
 //! | `ceiling` | the trade-off from which on the zero metric is optimal |
+//! | `tail_ceiling` | the same for the mean of the longest distances |
 
 mod admit;
 mod assemble;
@@ -38,6 +39,7 @@ mod rows;
 mod scan;
 mod start;
 mod tail;
+mod tail_ceiling;
 
 pub(crate) use ceiling::{Ceiling, ceiling, value_at_zero};
 pub(crate) use engine::{Settings, Solution, fitted, solve, solve_near};

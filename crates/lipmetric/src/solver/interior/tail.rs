@@ -83,7 +83,7 @@ pub(super) fn look(
 }
 
 /// The distances of a sample of the pairs that bound the diameter, ascending, and where the tail begins in it.
-fn sample(cloud: &Cloud, factor: &Matrix, variant: Variant, level: f64) -> (Vec<f64>, usize) {
+pub(super) fn sample(cloud: &Cloud, factor: &Matrix, variant: Variant, level: f64) -> (Vec<f64>, usize) {
     let part = cloud.thinned(SAMPLE);
     let now = Embedding::new(&part, factor);
     let mut lengths = Vec::new();

@@ -43,6 +43,8 @@ struct Part {
     length: f64,
     longest: f64,
     far: Vec<(f64, u32, u32)>,
+    /// So many pairs are listed already that shorter ones are not wanted.
+    floor: f64,
 }
 
 /// One pass over all pairs.
@@ -125,11 +127,30 @@ impl Survey {
     }
 }
 
+/// The longest of the listed pairs in descending order, of equal ones the first.
 fn keep_longest(far: &mut Vec<(f64, u32, u32)>, most: usize) {
-    far.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then((a.1, a.2).cmp(&(b.1, b.2))));
+    // With many features most pairs are nearly as long as the longest: few of them need to be put in order.
+    let some = 4 * most;
+    if far.len() > some && some > 0 {
+        far.select_nth_unstable_by(some, descending);
+        let mut top = far[..some].to_vec();
+        sort_distinct(&mut top);
+        if top.len() >= most {
+            *far = top;
+        }
+    }
+    sort_distinct(far);
+    far.truncate(most);
+}
+
+fn descending(a: &(f64, u32, u32), b: &(f64, u32, u32)) -> std::cmp::Ordering {
+    b.0.total_cmp(&a.0).then((a.1, a.2).cmp(&(b.1, b.2)))
+}
+
+fn sort_distinct(far: &mut Vec<(f64, u32, u32)>) {
+    far.sort_unstable_by(descending);
     // Equal lengths are mostly equal differences of discrete features.
     far.dedup_by(|a, b| (a.0 - b.0).abs() <= 1e-11 * b.0);
-    far.truncate(most);
 }
 
 /// The window around the kink that holds about `target` different-label pairs on either side, guessed from a sample;
@@ -221,6 +242,12 @@ struct RoundedPart {
     zone_count: usize,
 }
 
+/// Whether a pair is one of an evenly spread part, about one in `every`.
+pub(crate) fn is_listed(i: usize, j: usize, every: u64) -> bool {
+    let hash = ((i as u64) << 32 | j as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
+    hash.is_multiple_of(every)
+}
+
 /// One pass over all pairs: the true objective's parts, and multipliers that are a function of the length alone. One in
 /// `every` of the pairs within the width is listed.
 pub(crate) fn rounded(cloud: &Cloud, embedding: &Embedding, width: f64, every: u64, query: &Query) -> Rounded {
@@ -251,8 +278,7 @@ pub(crate) fn rounded(cloud: &Cloud, embedding: &Embedding, width: f64, every: u
                 for (k, &r) in rho.iter().enumerate() {
                     if r > low && r < high && others[k] > 0.0 {
                         out.zone_count += 1;
-                        let hash = ((i as u64) << 32 | (j0 + k) as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
-                        if hash.is_multiple_of(every) {
+                        if is_listed(i, j0 + k, every) {
                             out.zone.push((i as u32, (j0 + k) as u32, own * others[k]));
                         }
                     }
@@ -303,12 +329,15 @@ fn longest_of(part: &mut Part, query: &Query, i: usize, j0: usize, same: bool, r
     }
     let most = lanes.iter().fold(0.0, |m: f64, &r| if r > m { r } else { m });
     part.longest = part.longest.max(most);
-    let least = query.beyond * part.longest;
+    let least = part.floor.max(query.beyond * part.longest);
     if most > least {
         let found = rho.iter().enumerate().filter(|(_, r)| **r > least);
         part.far.extend(found.map(|(k, &r)| (r, i as u32, (j0 + k) as u32)));
         if part.far.len() > 8 * query.most {
             keep_longest(&mut part.far, query.most);
+            if part.far.len() == query.most {
+                part.floor = part.far[query.most - 1].0;
+            }
         }
     }
 }
