@@ -1,6 +1,6 @@
 """large.py [NAME ...]: the large runs: certified gap over time, CPU and wall seconds, peak memory. All threads.
 
-Names: rows (60,000 x 10), features (1,000 x 100), digits (1,797 x 64, from scikit-learn; or digits:FILE.csv), wide
+Names: many (20,000 x 10), rows (60,000 x 10), features (1,000 x 100), digits (1,797 x 64, from scikit-learn; or digits:FILE.csv), wide
 (2,000 x 784), both (70,000 x 50). All unless given.
 """
 import json
@@ -24,6 +24,7 @@ def digits(folder):
 
 
 RUNS = {
+    "many": ("synthetic:20000x10x3", "rel0.01", 1e-4, 300),
     "rows": ("synthetic:60000x10x3", "rel0.01", 1e-3, 300),
     "features": ("synthetic:1000x100x3", "rel0.01", 1e-4, 600),
     "digits": (digits, "rel0.01", 5e-2, 120),

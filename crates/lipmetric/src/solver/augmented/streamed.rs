@@ -37,6 +37,8 @@ const STEPS_WIDE: usize = 60;
 const WIDEST: f64 = 0.5;
 const FOLLOWS: f64 = 0.5;
 const ENOUGH: f64 = 0.4;
+/// A width that is narrow enough for most tolerances.
+const NARROW: f64 = 0.01;
 /// Pairs within the width that the Hessian sees, per unknown.
 const ROWS_PER_UNKNOWN: usize = 3;
 /// Points of the first sample, and how much larger the next one is.
@@ -446,13 +448,13 @@ impl<'a> Streamed<'a> {
         true
     }
 
-    /// A narrower rounding where the gap asks for it, but not much narrower than the tolerance does, which the rounding now
-    /// costs `rounding` of.
+    /// A narrower rounding where the gap asks for it, below [`NARROW`] only where the tolerance does, too; the rounding now
+    /// costs `rounding`.
     fn narrow(&mut self, rounding: f64, tolerance: f64) {
         let objective = self.level.objective;
         let enough = self.width * ENOUGH * tolerance * objective / rounding.max(1e-300);
         let wanted = FOLLOWS * relative_gap(objective, self.level.bound);
-        self.width = self.width.min(enough.max(wanted));
+        self.width = self.width.min(wanted.max(enough.min(NARROW)));
     }
 
     /// Updates the multipliers, takes a bound from them, and goes to the metric that belongs to them.
