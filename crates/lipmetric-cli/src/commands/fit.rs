@@ -219,7 +219,7 @@ pub(crate) fn describe_preparation(preparation: &Preparation) -> String {
 pub(crate) fn describe_outcome(model: &Model) -> String {
     let mut facts = TextTable::new(vec![Align::Left, Align::Left]);
     facts.row(["method", &model.method]);
-    for (name, value) in &model.parameters {
+    for (name, value) in model.parameters.iter().filter(|(_, value)| !value.is_null()) {
         facts.row([name.as_str(), value.to_string().trim_matches('"')]);
     }
     let outcome = &model.outcome;

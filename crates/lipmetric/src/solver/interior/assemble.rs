@@ -175,7 +175,7 @@ impl<'a> Scaled<'a> {
             let range = group * n / groups..(group + 1) * n / groups;
             let mut sums: Vec<Vec<f64>> =
                 tiles.iter().map(|&(a, b)| vec![0.0; blocks[a].len() * blocks[b].len()]).collect();
-            let chunk = if groups == 1 { 4 * CHUNK } else { CHUNK };
+            let chunk = if tiles.len() > 3 { 4 * CHUNK } else { CHUNK }.min(range.len().max(1));
             let mut expanded = vec![0.0; chunk * width];
             let mut start = range.start;
             while start < range.end {
