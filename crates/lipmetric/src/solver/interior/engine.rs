@@ -38,9 +38,9 @@ const MAY_COST: f64 = 0.5;
 /// The gap at which a point is kept for a neighbouring problem.
 pub(super) const WAYPOINT: f64 = 0.1;
 
-/// Directions are computed carefully where the relative sum of complementary products is below this (or below the
-/// tolerated gap, which then should have been reached), if that takes no more than so many operations.
-const LATE: f64 = 3e-7;
+/// Directions are computed carefully where the relative sum of complementary products is below the first of these, or below the
+/// second and the gap wanted, which then should have been reached; if that takes no more than so many operations.
+const LATE: (f64, f64) = (3e-7, 1e-6);
 const WORK: f64 = 3e10;
 
 /// What to solve and how well.
@@ -262,7 +262,7 @@ impl<'a> Engine<'a> {
     }
 
     /// The present primal point.
-    fn interior(&self) -> Interior {
+    pub(super) fn interior(&self) -> Interior {
         let slack = match self.settings.slack {
             Slack::Pair => Vec::new(),
             Slack::Instance => (0..self.cloud.len()).map(|i| self.state.slack_of(i)).collect(),
@@ -511,7 +511,7 @@ impl<'a> Engine<'a> {
             }
             let before = Before::of(&self.state);
             // Rounding may end the iteration at very small gaps: what was certified before stays.
-            let careful = late > 0 || self.state.complementarity() < LATE * self.best.objective;
+            let careful = self.state.complementarity() < LATE.1.min(until).max(LATE.0) * self.best.objective;
             let careful = careful && self.state.careful_work() <= WORK;
             let moved = self.state.step_with(self.cloud, &self.shape, ENOUGH * enough, careful).and_then(|lengths| {
                 self.scan(&before)?;
