@@ -232,3 +232,18 @@ fn features_of_few_values_and_a_large_trade_off() {
         }
     }
 }
+
+#[test]
+fn the_bound_of_a_tail_is_below_the_objective_where_many_pairs_are_equally_long() {
+    let (x, y) = load("haberman");
+    let data = Training::new(&x, &y).unwrap();
+    for variant in [Variant::Diameter, Variant::Intra] {
+        for level in [0.02, 0.1, 0.5, 0.9] {
+            let lip = Lip::new(variant).diameter_as(Diameter::Cvar(level)).c_relative(0.3);
+            let outcome = lip.fit(&data, &mut Silent).unwrap().outcome;
+            let (objective, dual) = (outcome.objective.unwrap(), outcome.dual.unwrap());
+            assert_eq!(outcome.status, Status::Optimal, "{variant:?} {level}");
+            assert!(dual <= objective * (1.0 + 1e-12), "{variant:?} {level}: {dual} above {objective}");
+        }
+    }
+}

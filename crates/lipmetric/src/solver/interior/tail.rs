@@ -100,6 +100,14 @@ pub(super) fn sample(cloud: &Cloud, factor: &Matrix, variant: Variant, level: f6
     (lengths, from.min(n.saturating_sub(1)))
 }
 
+/// A number between two different lengths, the first such at or after this place, so that rounding does not decide on which side
+/// of it a pair is.
+fn between(lengths: &[f64], from: usize) -> f64 {
+    let longest = lengths.last().copied().unwrap_or(0.0);
+    let apart = |k: &usize| lengths[*k] - lengths[k - 1] > 1e-9 * longest;
+    (from.max(1)..lengths.len()).find(apart).map_or(0.5 * longest, |k| 0.5 * (lengths[k] + lengths[k - 1]))
+}
+
 /// About the mean of the longest distances.
 pub(super) fn about(cloud: &Cloud, factor: &Matrix, variant: Variant, level: f64) -> f64 {
     let (lengths, from) = sample(cloud, factor, variant, level);
@@ -122,8 +130,7 @@ pub(super) fn hold_tail(
     rows: &mut Rows,
 ) -> (f64, f64) {
     let (lengths, from) = sample(cloud, factor, settings.variant, level);
-    // Between two lengths, so that rounding does not decide on which side a pair is.
-    let d = 0.5 * (lengths[from] + lengths[from.saturating_sub(1)]);
+    let d = between(&lengths, from);
     let rate = rate(cloud, settings);
     let share = rate * level * lengths.len() as f64 / settings.c;
     let reach = ((NEAR as f64 * share) as usize).clamp(10.min(lengths.len() / 4), lengths.len() / 4);
@@ -188,5 +195,18 @@ impl Engine<'_> {
             state.rows.settle(k, z);
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::between;
+
+    #[test]
+    fn the_edge_is_between_different_lengths() {
+        let near = 1.0 + 2e-16;
+        assert_eq!(between(&[0.0, 0.0, 1.0, near, 1.0 + 1e-15, 3.0], 3), 0.5 * (1.0 + 1e-15 + 3.0));
+        assert_eq!(between(&[0.0, 2.0], 0), 1.0);
+        assert_eq!(between(&[2.0, 2.0], 1), 1.0);
     }
 }
