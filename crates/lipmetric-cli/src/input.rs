@@ -3,8 +3,8 @@
 use crate::failure::{Failure, Result};
 use crate::session::Session;
 use clap::{Args, ValueEnum};
+use lipmetric::data::Table;
 use lipmetric::prepare::{ColumnRef, Fill, Frame, Kind, Roles, Scaling, Schema, Unseen};
-use lipmetric::table::Table;
 use lipmetric::{Error, Labels, Model};
 use lipmetric_io::{Format, ReadOptions, Source, TableStream, datasets, read_table};
 use std::path::PathBuf;

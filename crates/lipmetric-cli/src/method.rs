@@ -6,7 +6,7 @@ use crate::failure::{Failure, Result};
 use crate::rivals::{RivalArgs, Shared};
 use clap::{Args, ValueEnum};
 use lipmetric::classify::Weights;
-use lipmetric::learner::{Learner, TradeOff, Triplet};
+use lipmetric::method::{Learner, TradeOff, Triplet};
 use lipmetric::model::Voting;
 use lipmetric::problem::{Diameter, Variant};
 use std::time::Duration;

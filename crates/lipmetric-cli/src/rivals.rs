@@ -4,7 +4,7 @@ use crate::failure::{Failure, Result};
 use crate::method::Method;
 use clap::Args;
 use lipmetric::Metric;
-use lipmetric::learner::{Init, Learner, Lmml, Lmnn, Mcml, Nca, Triplet};
+use lipmetric::method::{Init, Learner, Lmml, Lmnn, Mcml, Nca, Triplet};
 use lipmetric_io::model::load_model;
 use std::path::{Path, PathBuf};
 

@@ -12,7 +12,7 @@
 //! never used. No time or place of writing is stored: the same fit gives the same bytes.
 
 use crate::{Error, Result, Source, atomic_write};
-use lipmetric::learner::Outcome;
+use lipmetric::method::Outcome;
 use lipmetric::model::{Model, TrainingRows, Voting};
 use lipmetric::prepare::Preparation;
 use lipmetric::{Matrix, Metric};

@@ -1,6 +1,6 @@
 //! Numbers as text, both ways.
 
-use lipmetric::table::is_missing;
+use lipmetric::data::is_missing;
 
 /// The shortest text that reads back as the same number; whole numbers without a decimal point.
 pub(crate) fn shortest(value: f64) -> String {

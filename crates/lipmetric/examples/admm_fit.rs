@@ -2,7 +2,7 @@
 //! [ITERATIONS] [RANK]`: one JSON line. With `LIP_TRACE` set in the environment, the progress on standard error (for `paper`, the curve).
 #![allow(clippy::print_stdout, clippy::print_stderr, clippy::unwrap_used)]
 
-use lipmetric::learner::{Learner, LipAdmm, Solver, TradeOff, Training};
+use lipmetric::method::{Learner, LipAdmm, Solver, TradeOff, Training};
 use lipmetric::problem::Variant;
 use lipmetric::solver::{Budget, Observer, Progress, Stop};
 use lipmetric::{Labels, Matrix};

@@ -6,7 +6,7 @@
 #![allow(clippy::print_stdout)]
 
 use lipmetric::Matrix;
-use lipmetric::classify::{Algorithm, NeighbourIndex};
+use lipmetric::neighbours::{Algorithm, NeighbourIndex};
 use std::error::Error;
 use std::time::Instant;
 

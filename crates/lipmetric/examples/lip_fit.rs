@@ -2,7 +2,7 @@
 //! With `LIP_TRACE` set in the environment, every iteration on standard error.
 #![allow(clippy::print_stdout, clippy::print_stderr, clippy::unwrap_used)]
 
-use lipmetric::learner::{Learner, Lip, TradeOff, Training};
+use lipmetric::method::{Learner, Lip, TradeOff, Training};
 use lipmetric::problem::{Anchor, Diameter, Slack, Towards, Variant};
 use lipmetric::solver::{Observer, Progress, Stop};
 use lipmetric::{Labels, Matrix};

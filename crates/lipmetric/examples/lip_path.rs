@@ -1,7 +1,7 @@
 //! `lip_path TRAIN.csv D|I [pair|instance] [POINTS]`: a path over c against separate fits, in seconds.
 #![allow(clippy::print_stdout, clippy::unwrap_used)]
 
-use lipmetric::learner::{Learner, Lip, Training};
+use lipmetric::method::{Learner, Lip, Training};
 use lipmetric::problem::{Slack, Variant};
 use lipmetric::solver::Silent;
 use lipmetric::{Labels, Matrix};

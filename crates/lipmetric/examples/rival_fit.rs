@@ -3,8 +3,9 @@
 //! With `RIVAL_TRACE` set in the environment, every iteration on standard error.
 #![allow(clippy::print_stdout, clippy::print_stderr, clippy::unwrap_used)]
 
-use lipmetric::classify::{KnnClassifier, NeighbourIndex, Weights};
-use lipmetric::learner::{Euclidean, Init, Learner, Lmml, Lmnn, Mcml, Nca, Training};
+use lipmetric::classify::{KnnClassifier, Weights};
+use lipmetric::method::{Euclidean, Init, Learner, Lmml, Lmnn, Mcml, Nca, Training};
+use lipmetric::neighbours::NeighbourIndex;
 use lipmetric::solver::{Observer, Progress, Stop};
 use lipmetric::{Labels, Matrix};
 use std::collections::BTreeMap;

@@ -9,39 +9,37 @@
 //!
 //! | step | module |
 //! |---|---|
-//! | raw columns, as a file holds them | [`table`] |
+//! | raw columns, a dense matrix, class labels, splits | [`data`] |
 //! | missing values, categories, scaling: fitted steps | [`prepare`] |
-//! | a dense matrix and class labels | [`matrix`], [`labels`] |
-//! | what a user calls to learn a metric | [`learner`] |
+//! | what a user calls to learn a metric | [`method`] |
 //! | the objective of Lip^D and Lip^I | [`problem`] |
 //! | how a fit is steered and how it ended | [`solver`] |
 //! | the learned map `x -> L x` | [`metric`] |
 //! | margins, ratios, extensions, bounds, certified radii | [`lipschitz`] |
-//! | exact k-nearest-neighbour classification | [`classify`] |
+//! | exact search for the nearest rows | [`neighbours`] |
+//! | classification by a vote of the nearest rows | [`classify`] |
 //! | all of it in one piece, ready to predict | [`model`] |
 //! | splits, scores, comparisons | [`evaluate`] |
 //!
 //! Nothing in this crate reads files or prints.
 
 pub mod classify;
+pub mod data;
 pub mod error;
 pub mod evaluate;
-pub mod labels;
-pub mod learner;
 mod linalg;
 pub mod lipschitz;
-pub mod matrix;
+pub mod method;
 pub mod metric;
 pub mod model;
+pub mod neighbours;
 mod pairs;
 pub mod prepare;
 pub mod problem;
 pub mod solver;
-pub mod table;
 
+pub use data::{Labels, Matrix};
 pub use error::{Error, Result};
-pub use labels::Labels;
-pub use matrix::Matrix;
 pub use metric::Metric;
 pub use model::Model;
 

@@ -2,7 +2,7 @@ use super::fit::{describe_outcome, describe_preparation};
 use super::margins::{self, ReportArgs};
 use crate::failure::{Failure, Result};
 use crate::output::{self, Align, TextTable, short};
-use lipmetric::learner::Outcome;
+use lipmetric::method::Outcome;
 use lipmetric::model::Voting;
 use lipmetric::prepare::Preparation;
 use lipmetric::{Labels, Model};

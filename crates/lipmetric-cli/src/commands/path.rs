@@ -4,10 +4,10 @@ use crate::method::{LipArgs, Method, time_limit};
 use crate::output::{self, Align, TextTable, short};
 use crate::session::Session;
 use lipmetric::Labels;
-use lipmetric::learner::{LipFit, SupportPair, Training};
+use lipmetric::data::Table;
+use lipmetric::method::{LipFit, SupportPair, Training};
 use lipmetric::prepare::Preparation;
 use lipmetric::solver::{Budget, Status};
-use lipmetric::table::Table;
 use serde::Serialize;
 
 /// Learn Lip^D or Lip^I for a sequence of trade-offs, and show what each distance rests on

@@ -4,7 +4,7 @@ use crate::failure::Result;
 use crate::input::DataArgs;
 use crate::session::Session;
 use lipmetric::classify::Prediction;
-use lipmetric::table::{Column, Values};
+use lipmetric::data::{Column, Values};
 use lipmetric_io::model::load_model;
 use std::path::PathBuf;
 

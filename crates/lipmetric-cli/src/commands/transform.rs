@@ -1,8 +1,8 @@
 use crate::failure::Result;
 use crate::input::{DataArgs, IgnoreArgs};
 use crate::session::Session;
+use lipmetric::data::{Column, Table, Values};
 use lipmetric::prepare::Unseen;
-use lipmetric::table::{Column, Table, Values};
 use lipmetric_io::model::load_model;
 use lipmetric_io::{TableWriter, Target, WriteOptions};
 use std::path::PathBuf;

@@ -3,7 +3,7 @@
 use super::{AnchorTo, Asked, LipArgs, Method, SlackRule, SolverChoice};
 use crate::failure::{Failure, Result};
 use lipmetric::Metric;
-use lipmetric::learner::{
+use lipmetric::method::{
     Aspect, ClassWeights, Euclidean, Learner, Lip, LipAdmm, LipAuto, LipLocal, Solver, TradeOff, Tuned,
 };
 use lipmetric::problem::{Anchor, Diameter, Slack, Towards, Variant};

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use lipmetric::table::{Table, Values};
+use lipmetric::data::{Table, Values};
 use sha2::{Digest, Sha256};
 
 use super::{Dataset, find};

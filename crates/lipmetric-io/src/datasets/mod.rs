@@ -5,7 +5,7 @@ mod fetch;
 
 use std::path::Path;
 
-use lipmetric::table::Table;
+use lipmetric::data::Table;
 
 pub use catalogue::{Dataset, list};
 pub use fetch::{FetchOptions, data_dir, fetch};

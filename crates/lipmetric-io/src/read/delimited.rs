@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use lipmetric::table::{Column, Table, Texts, Values};
+use lipmetric::data::{Column, Table, Texts, Values};
 
 use super::lines::not_utf8;
 use super::records::{Record, Records};

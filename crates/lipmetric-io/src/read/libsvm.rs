@@ -1,6 +1,6 @@
 //! LIBSVM's sparse text: `label index:value index:value ...`, indices from 1 and increasing, `#` comments.
 
-use lipmetric::table::{Column, Table, Texts, Values};
+use lipmetric::data::{Column, Table, Texts, Values};
 
 use super::lines::{Lines, not_utf8};
 use super::{Batches, position_names};

@@ -26,7 +26,7 @@ mod sniff;
 use std::fs::File;
 use std::io::{Cursor, Read, Seek};
 
-use lipmetric::table::{Column, Table, Texts, Values};
+use lipmetric::data::{Column, Table, Texts, Values};
 
 use crate::source::{Input, Opened};
 use crate::{Error, Format, Result, Source};

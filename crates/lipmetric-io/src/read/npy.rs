@@ -2,7 +2,7 @@
 
 use std::io::Read;
 
-use lipmetric::table::{Column, Table, Texts, Values};
+use lipmetric::data::{Column, Table, Texts, Values};
 
 use super::{Batches, Loaded, MAX_COLUMNS, position_names};
 use crate::npy::{Dtype, Header, HeaderError};

@@ -2,7 +2,7 @@
 
 use std::io::{BufReader, Read};
 
-use lipmetric::table::{Column, Table, Texts, Values};
+use lipmetric::data::{Column, Table, Texts, Values};
 use zip::ZipArchive;
 
 use super::npy::Array;

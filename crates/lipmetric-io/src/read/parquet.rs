@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::fs::File;
 
 use bytes::Bytes;
-use lipmetric::table::{Column, Table, Texts, Values};
+use lipmetric::data::{Column, Table, Texts, Values};
 use parquet::basic::{ConvertedType, LogicalType, Type};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::DataType;

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::io::Cursor;
 
-use lipmetric::table::is_missing;
+use lipmetric::data::is_missing;
 
 use super::records::{Record, Records};
 use crate::numbers::number;

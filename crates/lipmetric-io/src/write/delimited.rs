@@ -2,7 +2,7 @@
 
 use std::io;
 
-use lipmetric::table::{Table, Values};
+use lipmetric::data::{Table, Values};
 
 use super::WriteBatches;
 use super::atomic::{Sink, TextSink};

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::io::{self, Write};
 
-use lipmetric::table::{Table, Values};
+use lipmetric::data::{Table, Values};
 
 use super::atomic::{Sink, TextSink};
 use super::{WriteBatches, numbers};

@@ -23,7 +23,7 @@ use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::path::PathBuf;
 
-use lipmetric::table::{Column, Table, Values};
+use lipmetric::data::{Column, Table, Values};
 
 use atomic::Sink;
 pub use atomic::atomic_write;

@@ -2,7 +2,7 @@
 
 use std::io::{self, Seek, SeekFrom, Write};
 
-use lipmetric::table::Table;
+use lipmetric::data::Table;
 
 use super::atomic::{SeekSink, Sink};
 use super::{WriteBatches, numbers};

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{self, BufWriter, Seek, Write};
 
-use lipmetric::table::{Table, Texts, Values};
+use lipmetric::data::{Table, Texts, Values};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 

@@ -1,7 +1,6 @@
 //! Classification by the votes of the nearest rows.
 
-use super::index::{NeighbourIndex, check_k, nearest_per_class};
-use super::neighbours::Neighbours;
+use crate::neighbours::{NeighbourIndex, Neighbours, check_k, nearest_per_class};
 use crate::{Error, Labels, Matrix, Result};
 use serde::{Deserialize, Serialize};
 use std::sync::OnceLock;
@@ -24,7 +23,8 @@ pub enum Weights {
 /// the neighbours is nearest, and if these are equally near, the one with the lower code.
 ///
 /// ```
-/// use lipmetric::classify::{KnnClassifier, NeighbourIndex, Weights};
+/// use lipmetric::classify::{KnnClassifier, Weights};
+/// use lipmetric::neighbours::NeighbourIndex;
 /// use lipmetric::{Labels, Matrix};
 /// let index = NeighbourIndex::new(Matrix::from_rows(&[[0.0], [1.0], [5.0]]))?;
 /// let knn = KnnClassifier::new(index, Labels::from_names(["a", "a", "b"]), 2, Weights::Uniform)?;
@@ -127,7 +127,8 @@ impl KnnClassifier {
     /// The class of each query with the neighbours behind it and the margin by which it is nearer than others.
     ///
     /// ```
-    /// # use lipmetric::classify::{KnnClassifier, NeighbourIndex, Weights};
+    /// # use lipmetric::classify::{KnnClassifier, Weights};
+    /// # use lipmetric::neighbours::NeighbourIndex;
     /// # use lipmetric::{Labels, Matrix};
     /// let index = NeighbourIndex::new(Matrix::from_rows(&[[0.0], [1.0], [5.0]]))?;
     /// let knn = KnnClassifier::new(index, Labels::from_names(["a", "a", "b"]), 1, Weights::Uniform)?;

@@ -1,8 +1,8 @@
 //! The number of neighbours that vote, chosen by cross-validation.
 
-use super::index::NeighbourIndex;
 use super::knn::Weights;
-use crate::evaluate::folds;
+use crate::data::folds;
+use crate::neighbours::NeighbourIndex;
 use crate::{Error, Labels, Matrix, Result};
 
 /// How a number of neighbours is judged.

@@ -1,5 +1,6 @@
 use super::statistics::ranks;
-use super::{Advance, Split, Trial, holdouts, jobs};
+use super::{Advance, Trial, jobs};
+use crate::data::{Split, holdouts};
 use crate::model::Recipe;
 use crate::prepare::{Frame, Schema};
 use crate::solver::{Observer, Status};

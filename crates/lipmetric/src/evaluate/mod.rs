@@ -5,7 +5,6 @@ mod compare;
 mod jobs;
 pub mod paper;
 mod score;
-mod split;
 pub mod statistics;
 mod trial;
 
@@ -13,5 +12,4 @@ pub use analysis::{Against, Analysis, OnOne};
 pub use compare::{Cell, Comparison, Entry, Protocol, Subject, Summary, Supervisor};
 pub use jobs::Advance;
 pub use score::{ClassScore, Confusion};
-pub use split::{Split, folds, holdouts};
 pub use trial::Trial;

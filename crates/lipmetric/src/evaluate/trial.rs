@@ -1,5 +1,6 @@
-use super::{Confusion, Split};
-use crate::learner::Outcome;
+use super::Confusion;
+use crate::data::Split;
+use crate::method::Outcome;
 use crate::model::Recipe;
 use crate::prepare::{Frame, Schema};
 use crate::solver::Observer;

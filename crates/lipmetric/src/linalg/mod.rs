@@ -9,6 +9,7 @@ mod eigen;
 pub(crate) use cholesky::Cholesky;
 pub(crate) use eigen::{Eigen, singular, symmetric_eigen, symmetric_eigenvalues};
 
+pub(crate) mod proximal;
 mod singular;
 
 pub(crate) use singular::singular_values;

@@ -7,7 +7,7 @@
 use super::distance::{Square, Vectors};
 use super::local::LocalRatios;
 use super::pair::{diameter, margin};
-use crate::classify::NeighbourIndex;
+use crate::neighbours::NeighbourIndex;
 use crate::{Error, Labels, Matrix, Metric, Result};
 use serde::Serialize;
 

@@ -4,8 +4,9 @@ mod recipe;
 
 pub use recipe::Recipe;
 
-use crate::classify::{KnnClassifier, NeighbourIndex, Weights};
-use crate::learner::Outcome;
+use crate::classify::{KnnClassifier, Weights};
+use crate::method::Outcome;
+use crate::neighbours::NeighbourIndex;
 use crate::prepare::Preparation;
 use crate::{Error, Labels, Matrix, Metric, Result};
 use serde::{Deserialize, Serialize};
@@ -22,7 +23,7 @@ pub struct Voting {
 
 impl Voting {
     /// For `k`: let the fit choose it among a few odd numbers, by leave-one-out on the mapped training rows, or by
-    /// held-out rows where the method chooses by them ([`Tuned`](crate::learner::Tuned)).
+    /// held-out rows where the method chooses by them ([`Tuned`](crate::method::Tuned)).
     pub const CHOOSE: usize = usize::MAX;
 }
 

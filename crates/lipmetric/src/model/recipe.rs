@@ -1,6 +1,6 @@
 use super::{Model, TrainingRows, Voting};
 use crate::classify::{Validation, best_k, judge_k, usual_ks};
-use crate::learner::{Learner, Training};
+use crate::method::{Learner, Training};
 use crate::prepare::{Fill, Frame, Preparation, Scaling, Schema};
 use crate::solver::Observer;
 use crate::{Error, Labels, Result};

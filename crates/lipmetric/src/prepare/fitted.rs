@@ -1,6 +1,6 @@
 use super::frame::{Cells, Frame};
 use super::schema::{Encoding, Schema, Unseen};
-use crate::table::Table;
+use crate::data::Table;
 use crate::{Error, Matrix, Result};
 use serde::{Deserialize, Serialize};
 

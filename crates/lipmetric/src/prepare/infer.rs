@@ -1,5 +1,5 @@
 use super::schema::{Encoding, Feature, Kind, LabelColumn, Schema, as_number, cell_text, number, shorten, truth};
-use crate::table::{Column, Table, Values, is_missing};
+use crate::data::{Column, Table, Values, is_missing};
 use crate::{Error, Result};
 use std::collections::HashMap;
 

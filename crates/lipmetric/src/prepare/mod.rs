@@ -11,7 +11,7 @@
 //!
 //! ```
 //! use lipmetric::prepare::{Fill, Preparation, Roles, Scaling, Schema, Unseen};
-//! use lipmetric::table::{Column, Table, Values};
+//! use lipmetric::data::{Column, Table, Values};
 //! let text = |name: &str, cells: &[&str]| Column { name: name.into(), values: Values::Text(cells.iter().collect()) };
 //! let table = Table {
 //!     origin: "rows.csv".into(),

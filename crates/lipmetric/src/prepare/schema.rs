@@ -1,5 +1,5 @@
 use super::frame::{Cells, Frame};
-use crate::table::{Column, Table, Values, is_missing};
+use crate::data::{Column, Table, Values, is_missing};
 use crate::{Error, Labels, Result};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;

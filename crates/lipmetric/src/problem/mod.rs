@@ -8,6 +8,7 @@
 
 mod certificate;
 mod leak;
+pub(crate) mod moments;
 mod space;
 
 pub(crate) use certificate::{Bound, Multipliers, certify, different_sum, groups, mean_pair, relative_gap};

@@ -1,14 +1,14 @@
 //! How a fit is steered and how it ended: shared by every solver.
 
-pub(crate) mod admm;
-pub(crate) mod augmented;
-pub(crate) mod hinge;
+pub(crate) mod comparisons;
 pub(crate) mod interior;
 pub(crate) mod lbfgs;
-pub(crate) mod local;
+pub(crate) mod listed;
+pub(crate) mod multipliers;
 mod observe;
-pub(crate) mod reduced;
+pub(crate) mod splitting;
 mod status;
+pub(crate) mod working_set;
 
 pub use observe::{Budget, Observer, Progress, Silent, Stop};
 pub use status::Status;

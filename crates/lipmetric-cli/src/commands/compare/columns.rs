@@ -4,7 +4,7 @@ use crate::failure::{Failure, Result};
 use crate::method::{LipArgs, Method, MethodArgs, VotingArgs, neighbours};
 use crate::rivals::RivalArgs;
 use clap::{Parser, ValueEnum};
-use lipmetric::learner::{Learner, TradeOff};
+use lipmetric::method::{Learner, TradeOff};
 use lipmetric::model::Voting;
 
 /// The columns without `--methods`: the paper's, and what `fit` does by default.

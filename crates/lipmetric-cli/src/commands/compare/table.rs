@@ -3,7 +3,7 @@
 use super::grid::{Grid, bold, wrap};
 use super::{Args, Outcome};
 use lipmetric::evaluate::{Comparison, Summary};
-use lipmetric::learner::Learner;
+use lipmetric::method::Learner;
 use lipmetric::model::Voting;
 use lipmetric::solver::Status;
 

@@ -1,0 +1,13 @@
+//! Tests of the program, run whole: one binary, a file per subject.
+
+#![allow(clippy::unwrap_used)]
+
+mod bad_input;
+mod choosing;
+mod common;
+mod compare;
+mod conventions;
+mod formats;
+mod learning;
+mod rivals;
+mod snapshots;

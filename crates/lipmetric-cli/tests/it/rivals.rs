@@ -1,0 +1,112 @@
+//! LMNN, LMML, NCA and MCML through the program.
+
+use crate::common::Room;
+
+const METHODS: [&str; 4] = ["lmnn", "lmml", "nca", "mcml"];
+
+#[test]
+fn every_method_fits_predicts_and_tells_its_figures() {
+    let room = Room::new();
+    for method in METHODS {
+        let fit = room.json(&["fit", "--data", "haberman", "--method", method, "--model", "m.lip", "--json"]);
+        assert_eq!((&fit["status"], &fit["method"]), (&"optimal".into(), &method.into()));
+        assert!(fit["objective"].as_f64().unwrap() > 0.0 && fit["iterations"].as_u64().unwrap() > 0);
+        if method == "nca" {
+            assert!(fit["gap"].is_null());
+        } else {
+            let tolerance = fit["parameters"]["tol"].as_f64().unwrap();
+            assert!(fit["gap"].as_f64().unwrap() <= tolerance, "{fit}");
+            assert!(fit["dual"].as_f64().unwrap() <= fit["objective"].as_f64().unwrap());
+        }
+        let told = room.json(&["evaluate", "--data", "haberman", "--model", "m.lip", "--json"]);
+        assert!(told["accuracy"].as_f64().unwrap() > 0.9, "{method}: its own rows, one neighbour: {told}");
+        assert_eq!(room.json(&["inspect", "m.lip", "--json"])["method"], method);
+    }
+}
+
+#[test]
+fn their_options_mean_what_they_say() {
+    let room = Room::new();
+    let fit = |args: &[&str]| room.json(&[&["fit", "--data", "echo", "--json"][..], args].concat());
+    let two = fit(&["--method", "nca", "--n-components", "2", "--init", "lda", "--model", "two.lip"]);
+    assert_eq!((&two["rank"], &two["parameters"]["init"]), (&2.into(), &"lda".into()));
+    let warm = fit(&["--method", "nca", "--warm-start", "two.lip"]);
+    assert_eq!(warm["parameters"]["init"], "given");
+    assert!(warm["objective"].as_f64().unwrap() <= two["objective"].as_f64().unwrap() + 1e-3);
+    let random = |seed: &str| fit(&["--method", "nca", "--init", seed, "--n-components", "1"])["objective"].clone();
+    assert_eq!(random("random:3"), random("random:3"));
+    let lmnn = fit(&["--method", "lmnn", "--targets", "1", "--push", "0.95", "--slack", "instance"]);
+    assert_eq!((&lmnn["parameters"]["targets"], &lmnn["parameters"]["slack"]), (&1.into(), &"instance".into()));
+    assert!(fit(&["--method", "lmml", "--alpha", "0.1"])["objective"] != fit(&["--method", "lmml"])["objective"]);
+    let limited = room.run(&["fit", "--data", "echo", "--method", "lmml", "--max-iter", "1", "--json"]);
+    assert_eq!(limited.status.code(), Some(4));
+}
+
+#[test]
+fn options_of_other_methods_are_refused_by_name() {
+    let room = Room::new();
+    for (args, told) in [
+        (&["--method", "nca", "--c", "1"][..], "lip-d"),
+        (&["--method", "mcml", "--slack", "pair"], "--slack"),
+        (&["--method", "nca", "--push", "0.5"], "--push belongs to lmnn"),
+        (&["--method", "lmnn", "--alpha", "1"], "--alpha belongs to lmml"),
+        (&["--method", "lip-d", "--init", "pca"], "--init belongs to"),
+        (&["--method", "nn", "--n-components", "2"], "--n-components belongs to"),
+        (&["--method", "nca", "--n-components", "99"], "--n-components: 99"),
+        (&["--method", "lmnn", "--push", "1.5"], "--push: 1.5"),
+        (&["--method", "lmnn", "--targets", "0"], "--targets: 0"),
+        (&["--method", "lmml", "--alpha", "0"], "--alpha: 0"),
+        (&["--method", "nca", "--tol", "7"], "--tol: 7"),
+        (&["--method", "nca", "--init", "nonsense"], "random:SEED"),
+        (&["--method", "nca", "--k", "many"], "auto"),
+        (&["--method", "nca", "--k", "0"], "--k"),
+    ] {
+        let error = room.fails(2, &[&["fit", "--data", "echo"][..], args].concat());
+        assert!(error.contains(told), "{args:?}: {error}");
+    }
+}
+
+#[test]
+fn comparisons_can_be_given_in_a_file() {
+    let room = Room::new();
+    room.write("t.csv", "a,b,y\n0,9,u\n0.5,1,u\n2,8,v\n2.5,2,v\n");
+    room.write("told.csv", "i,j,l\n1,2,3\n4,3,2\n");
+    let fit = room.json(&["fit", "t.csv", "--method", "lmml", "--triplets", "told.csv", "--json"]);
+    assert_eq!((&fit["parameters"]["triplets"], &fit["status"]), (&2.into(), &"optimal".into()));
+    room.write("bad.csv", "1,2,3\n1,2\n");
+    let error = room.fails(3, &["fit", "t.csv", "--method", "lmml", "--triplets", "bad.csv"]);
+    assert!(error.contains("bad.csv, line 2"), "{error}");
+    room.write("far.csv", "1,2,9\n");
+    assert!(room.fails(2, &["fit", "t.csv", "--method", "lmml", "--triplets", "far.csv"]).contains("--triplets"));
+    assert!(room.fails(2, &["fit", "t.csv", "--method", "nca", "--triplets", "told.csv"]).contains("lmml"));
+    room.fails(1, &["fit", "t.csv", "--method", "lmml", "--triplets", "absent.csv"]);
+}
+
+#[test]
+fn the_number_of_neighbours_can_be_chosen_from_the_rows() {
+    let room = Room::new();
+    let fit = room.json(&["fit", "--data", "haberman", "--method", "nn", "--k", "auto", "--model", "m.lip", "--json"]);
+    let k = fit["k"].as_u64().unwrap();
+    assert!(k > 1 && k <= 31 && k % 2 == 1, "{k}");
+    let same = room.json(&["fit", "--data", "haberman", "--method", "nn", "--k", "auto", "--json"]);
+    assert_eq!(same["k"], k);
+    assert!(
+        room.ok(&["compare", "haberman", "--methods", "nn", "--k", "auto", "--repeats", "2"]).contains("leave-one-out")
+    );
+}
+
+#[test]
+fn methods_stand_side_by_side_in_a_comparison() {
+    let room = Room::new();
+    let table = room.ok(&["compare", "echo", "--methods", "nn,lmnn,lmml,nca,mcml", "--repeats", "2"]);
+    for title in ["NN", "LMNN", "LMML", "NCA", "MCML"] {
+        assert!(table.contains(title), "{table}");
+    }
+    let fit = |threads: &str| {
+        METHODS.map(|m| {
+            room.ok(&["fit", "--data", "cancer", "--method", m, "--threads", threads, "--model", "m.lip"]);
+            room.read("m.lip")
+        })
+    };
+    assert_eq!(fit("1"), fit("2"));
+}

@@ -1,0 +1,11 @@
+//! Plain data: tables as files hold them, matrices, class labels, and how rows are split into training and test rows.
+
+mod labels;
+mod matrix;
+mod split;
+mod table;
+
+pub use labels::Labels;
+pub use matrix::Matrix;
+pub use split::{Split, folds, holdouts};
+pub use table::{Column, Table, Texts, Values, is_missing};

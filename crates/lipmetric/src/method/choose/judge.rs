@@ -1,0 +1,219 @@
+use super::family::{Family, Member, Traits};
+use super::mix::{distances, unit};
+use super::{Part, Training, Watch};
+use crate::Result;
+use crate::classify::{Weights, vote};
+use crate::data::folds;
+use rayon::prelude::*;
+
+/// A metric that is judged.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Candidate {
+    /// Which member of the family; the Euclidean metric is none.
+    pub(super) member: Option<usize>,
+    pub(super) traits: Traits,
+    /// The share of the Euclidean metric.
+    pub(super) euclid: f64,
+}
+
+/// How often each row was predicted rightly by metrics that had not seen it.
+pub(super) struct Scores {
+    pub(super) candidates: Vec<Candidate>,
+    pub(super) ks: Vec<usize>,
+    /// The fold that each row was in at first.
+    pub(super) fold: Vec<usize>,
+    /// How much each row counts: zero if it was never held out.
+    pub(super) weight: Vec<f64>,
+    /// `right[candidate * ks.len() + k][row]`, a share of the times that the row was held out.
+    pub(super) right: Vec<Vec<f64>>,
+    pub(super) folds: usize,
+    pub(super) repeats: usize,
+}
+
+/// Learns from all folds but one and predicts that one, in turn. Inside, why nothing could be judged: no fold could be
+/// learned from the others, or the watch was told to stop.
+#[expect(clippy::too_many_arguments, reason = "the settings of one function, used once")]
+pub(super) fn judge(
+    family: &Family,
+    data: &Training<'_>,
+    ks: &[usize],
+    votes: Weights,
+    number: usize,
+    repeats: usize,
+    seed: u64,
+    watch: &mut Watch<'_>,
+) -> Result<std::result::Result<Scores, String>> {
+    let n = data.x.rows();
+    let number = number.min(n);
+    if number < 2 {
+        return Ok(Err("there is a single row".to_owned()));
+    }
+    let mut why = String::new();
+    let mut scores: Option<Scores> = None;
+    let mut times = vec![0.0_f64; n];
+    let mut fold = vec![0; n];
+    for repeat in 0..repeats {
+        for (at, split) in folds(data.y, number, seed.wrapping_add(repeat as u64))?.into_iter().enumerate() {
+            if repeat == 0 {
+                split.test.iter().for_each(|&i| fold[i] = at);
+            }
+            let part = Part::of(data, &split.train);
+            // A fold whose removal leaves nothing to learn from tells nothing.
+            let learned = part.training().and_then(|training| Ok((training, family.members(&training, watch)?)));
+            if watch.stop.is_some() {
+                return Ok(Err("the fit was stopped before a choice was made".to_owned()));
+            }
+            let (training, members) = match learned {
+                Ok(learned) => learned,
+                Err(error) => {
+                    why = error.to_string();
+                    continue;
+                }
+            };
+            let candidates = candidates(family, &members);
+            let scores = scores.get_or_insert_with(|| Scores {
+                right: vec![vec![0.0; n]; candidates.len() * ks.len()],
+                candidates,
+                ks: ks.to_vec(),
+                fold: Vec::new(),
+                weight: Vec::new(),
+                folds: number,
+                repeats,
+            });
+            for (&i, hits) in split.test.iter().zip(predict(data, &training, &members, &split.test, scores, votes)?) {
+                times[i] += 1.0;
+                scores.right.iter_mut().zip(hits).for_each(|(row, hit)| row[i] += f64::from(u8::from(hit)));
+            }
+            let tried = scores.candidates.len();
+            watch.inner.decided(&format!("{tried} distances have predicted {} held-out rows", split.test.len()));
+        }
+    }
+    if let Some(scores) = &mut scores {
+        for row in &mut scores.right {
+            row.iter_mut().zip(&times).for_each(|(r, t)| *r /= t.max(1.0));
+        }
+        let counts = |i: usize| data.weights.map_or(1.0, |w| w[i]) * f64::from(u8::from(times[i] > 0.0));
+        scores.weight = (0..n).map(counts).collect();
+        scores.fold = fold;
+    }
+    Ok(scores.ok_or(why))
+}
+
+fn candidates(family: &Family, members: &[Member]) -> Vec<Candidate> {
+    let mut out = Vec::new();
+    if family.shares().len() > 1 {
+        out.push(Candidate { member: None, traits: Traits::euclidean(), euclid: 1.0 });
+    }
+    for (at, member) in members.iter().enumerate() {
+        for &euclid in family.shares() {
+            out.push(Candidate { member: Some(at), traits: member.traits, euclid });
+        }
+    }
+    out
+}
+
+/// For each held-out row, which candidates and numbers of neighbours predict it rightly.
+fn predict(
+    data: &Training<'_>,
+    training: &Training<'_>,
+    members: &[Member],
+    test: &[usize],
+    scores: &Scores,
+    votes: Weights,
+) -> Result<Vec<Vec<bool>>> {
+    let queries = data.x.select_rows(test);
+    let plain = distances(&queries, training.x, unit(training.x));
+    let mut learned = Vec::with_capacity(members.len());
+    for member in members {
+        let rows = member.metric.transform(training.x)?;
+        learned.push(distances(&member.metric.transform(&queries)?, &rows, unit(&rows)));
+    }
+    let codes = training.y.codes();
+    let most = scores.ks.iter().copied().max().unwrap_or(1).min(codes.len());
+    let judge_row = |q: usize| -> Vec<bool> {
+        let truth = data.y.codes()[test[q]];
+        let mut hits = Vec::with_capacity(scores.right.len());
+        let mut order: Vec<(f64, u32)> = Vec::with_capacity(codes.len());
+        for candidate in &scores.candidates {
+            order.clear();
+            let share = candidate.euclid;
+            match candidate.member {
+                None => order.extend(plain.row(q).iter().zip(0u32..).map(|(&d, j)| (d, j))),
+                Some(m) => {
+                    let both = learned[m].row(q).iter().zip(plain.row(q)).zip(0u32..);
+                    order.extend(both.map(|((&l, &e), j)| ((1.0 - share) * l + share * e, j)));
+                }
+            }
+            let nearer = |a: &(f64, u32), b: &(f64, u32)| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1));
+            if most < order.len() {
+                order.select_nth_unstable_by(most - 1, nearer);
+                order.truncate(most);
+            }
+            order.sort_unstable_by(nearer);
+            let classes: Vec<u32> = order.iter().map(|o| codes[o.1 as usize]).collect();
+            let squared: Vec<f64> = order.iter().map(|o| o.0).collect();
+            for &k in &scores.ks {
+                let k = k.min(classes.len());
+                hits.push(vote(&classes[..k], &squared[..k], votes) == truth);
+            }
+        }
+        hits
+    };
+    Ok((0..test.len()).into_par_iter().map(judge_row).collect())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::super::forms::{Aspect, Forms};
+    use super::*;
+    use crate::method::Lip;
+    use crate::solver::Silent;
+    use crate::{Labels, Matrix};
+
+    fn rows(n: usize) -> Matrix {
+        let mut x = Matrix::zeros(n, 3);
+        for i in 0..n {
+            for (k, v) in x.row_mut(i).iter_mut().enumerate() {
+                *v = (1.7 * i as f64 + 2.3 * k as f64).sin() + 0.1 * ((i * i + k) % 7) as f64;
+            }
+        }
+        x
+    }
+
+    /// What is learned from all rows but these, and which of them it predicts rightly.
+    fn held_out(family: &Family, x: &Matrix, codes: &[u32], test: &[usize]) -> Vec<Vec<bool>> {
+        let y = Labels::from_codes(vec!["a".to_owned(), "b".to_owned()], codes.to_vec()).unwrap();
+        let data = Training::new(x, &y).unwrap();
+        let train: Vec<usize> = (0..x.rows()).filter(|i| !test.contains(i)).collect();
+        let part = Part::of(&data, &train);
+        let training = part.training().unwrap();
+        let family = &family.settled(&data);
+        let members = family.members(&training, &mut Silent).unwrap();
+        let candidates = candidates(family, &members);
+        let right = vec![Vec::new(); 2 * candidates.len()];
+        let ks = vec![1, 3];
+        let scores = Scores { candidates, ks, fold: vec![], weight: vec![], right, folds: 5, repeats: 1 };
+        predict(&data, &training, &members, test, &scores, Weights::Uniform).unwrap()
+    }
+
+    #[test]
+    fn a_held_out_label_has_no_part_in_any_prediction() {
+        let (x, test) = (rows(40), [3, 17, 22, 31]);
+        let codes: Vec<u32> = (0..40).map(|i| u32::from(x[(i, 0)] + 0.3 * x[(i, 1)] > 0.3)).collect();
+        let all = [Aspect::TradeOff, Aspect::Slack, Aspect::Diameter, Aspect::Variant, Aspect::Rank];
+        let forms = Family::Forms(Box::new(Forms::new(Lip::intra(), None, &all)));
+        for family in [Family::Local, forms] {
+            let before = held_out(&family, &x, &codes, &test);
+            for (at, &row) in test.iter().enumerate() {
+                let mut other = codes.clone();
+                other[row] = 1 - other[row];
+                let after = held_out(&family, &x, &other, &test);
+                for (q, (was, is)) in before.iter().zip(&after).enumerate() {
+                    // The same class is predicted: right becomes wrong, and wrong right, of this row alone.
+                    assert!(was.iter().zip(is).all(|(was, is)| (was != is) == (q == at)), "row {row}");
+                }
+            }
+        }
+    }
+}

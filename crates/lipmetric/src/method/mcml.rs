@@ -1,0 +1,371 @@
+//! Maximally collapsing metric learning (Globerson and Roweis 2005).
+//!
+//! As in NCA every row picks a neighbour, `j` with a chance `p_ij` proportional to `exp(-rho_M(x_i, x_j))`. The ideal is that
+//! it picks every other row of its class equally often and no row of another class. The objective is the distance to this
+//! ideal, `sum_i KL(ideal_i, p_i)`, which is convex in `M`.
+//!
+//! **The certificate.** The dual problem is to find, for each row, chances `q_i` of largest entropy whose spread
+//! `sum q_ij A_ij` nowhere exceeds the spread within classes `S = sum ideal_ij A_ij`: if `S - sum q_ij A_ij` is positive
+//! semidefinite, the entropies of `q` less those of the ideal are a lower bound of the objective. The chances `p` of a nearly
+//! optimal `M` are nearly feasible; mixed with a little of very concentrated ones, whose spread is small, they are feasible,
+//! and since entropy is concave the mixture's is at least the mean of both.
+
+use super::frame::{Frame, Init, root, roots};
+use super::nca::finite;
+use super::{Fit, Learner, Outcome, Training, check_limits};
+use crate::pairs::{Row, Softmax};
+use crate::solver::lbfgs::{End, Lbfgs, Settings};
+use crate::solver::{Observer, Progress, Status, Stop};
+use crate::{Error, Matrix, Metric, Result, linalg};
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::time::Instant;
+
+/// Maximally collapsing metric learning, to a certified gap.
+///
+/// With weights, row `i` counts `w_i` times, as a row and as a neighbour, but never as its own.
+///
+/// ```
+/// use lipmetric::method::{Learner, Mcml, Training};
+/// use lipmetric::{Labels, Matrix, solver::Silent};
+/// let x = Matrix::from_rows(&[[0.0, 9.0], [0.5, 1.0], [0.2, 4.0], [2.0, 8.0], [2.5, 2.0], [2.2, 5.0]]);
+/// let y = Labels::from_names(["a", "a", "a", "b", "b", "b"]);
+/// let fit = Mcml::new().fit(&Training::new(&x, &y)?, &mut Silent)?;
+/// assert!(fit.outcome.gap.unwrap() <= 1e-3);
+/// # Ok::<(), lipmetric::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Mcml {
+    components: Option<usize>,
+    init: Init,
+    tolerance: f64,
+    max_iterations: usize,
+}
+
+impl Default for Mcml {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Steps that are remembered.
+const MEMORY: usize = 20;
+/// Rounds between certificates, at most.
+const ROUNDS: usize = 40;
+
+impl Mcml {
+    /// Certified to a relative gap of 1e-3.
+    #[must_use]
+    pub fn new() -> Self {
+        Self { components: None, init: Init::Auto, tolerance: 1e-3, max_iterations: 2000 }
+    }
+
+    /// Keep only this many directions, those of the largest eigenvalues of the optimal `M`, as the paper does. The figures of
+    /// the fit are those of the whole `M`.
+    #[must_use]
+    pub fn n_components(mut self, components: usize) -> Self {
+        self.components = Some(components);
+        self
+    }
+
+    /// Where to begin: the optimum does not depend on it.
+    #[must_use]
+    pub fn init(mut self, init: Init) -> Self {
+        self.init = init;
+        self
+    }
+
+    /// The certified relative gap to reach.
+    #[must_use]
+    pub fn tolerance(mut self, tolerance: f64) -> Self {
+        self.tolerance = tolerance;
+        self
+    }
+
+    /// Steps, at most.
+    #[must_use]
+    pub fn max_iterations(mut self, max_iterations: usize) -> Self {
+        self.max_iterations = max_iterations;
+        self
+    }
+
+    /// The objective of any metric on labelled rows: `sum_i w_i KL(ideal_i, p_i)`.
+    ///
+    /// # Errors
+    /// If the metric has another number of features, or the data do not allow a fit.
+    pub fn objective(data: &Training<'_>, metric: &Metric) -> Result<f64> {
+        let frame = Frame::new(data)?;
+        Ok(Collapse::new(&frame)?.value(&frame.inner(metric)?, false).0)
+    }
+
+    /// The gradient of [`Self::objective`] in the elements of the metric's factor.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn gradient(data: &Training<'_>, metric: &Metric) -> Result<Matrix> {
+        let frame = Frame::new(data)?;
+        let (_, mut half, _) = Collapse::new(&frame)?.value(&frame.inner(metric)?, false);
+        half.as_mut_slice().iter_mut().for_each(|v| *v *= 2.0);
+        Ok(frame.metric(&half)?.factor().clone())
+    }
+}
+
+/// The objective on given coordinates.
+struct Collapse<'a> {
+    frame: &'a Frame,
+    softmax: Softmax<'a>,
+    /// `S`, the spread within classes.
+    within: Matrix,
+    /// The entropies of the ideal.
+    ideal: f64,
+}
+
+/// Chances whose spread is well within the classes'.
+struct Concentrated {
+    /// `S` less their spread, as a Cholesky factor.
+    room: linalg::Cholesky,
+    entropy: f64,
+}
+
+impl<'a> Collapse<'a> {
+    fn new(frame: &'a Frame) -> Result<Self> {
+        let (within, ideal) = spread_within(frame);
+        if frame.same.iter().all(|s| s.len() == 1) {
+            return Err(Error::data("no two rows have the same label: there is no class to collapse"));
+        }
+        Ok(Self { frame, softmax: Softmax::new(&frame.cloud, &frame.same), within, ideal })
+    }
+
+    fn coefficients(&self, row: &Row<'_>, coefficients: &mut [f64]) -> f64 {
+        let weight = if row.same.len() > 1 { self.frame.cloud.weight[row.i] } else { 0.0 };
+        coefficients.iter_mut().zip(row.chances).for_each(|(c, p)| *c = -weight * p);
+        weight * row.log_total
+    }
+
+    /// The objective, half its gradient in `L` (or, for `outer`, its gradient in `M`), and the entropies of the chances.
+    fn value(&self, factor: &Matrix, outer: bool) -> (f64, Matrix, f64) {
+        let f = |row: &Row<'_>, c: &mut [f64]| self.coefficients(row, c);
+        let total = if outer { self.softmax.outer(factor, f) } else { self.softmax.sum(factor, f) };
+        let pulled = linalg::product(factor, &self.within);
+        let pull = linalg::inner(&pulled, factor);
+        let mut gradient = total.gradient;
+        linalg::add_scaled(&mut gradient, 1.0, if outer { &self.within } else { &pulled });
+        // Rows of one class only are not far from the ideal: rounding must not make it negative.
+        ((pull + total.value - self.ideal).max(0.0), gradient, total.entropy - self.ideal)
+    }
+
+    /// Looks for concentrated chances: those of the metric `t I`, `t` growing.
+    fn concentrated(&self) -> Result<Option<Concentrated>> {
+        let p = self.within.rows();
+        let mass: f64 = self.frame.cloud.weight.iter().sum();
+        let mut best: Option<(f64, Concentrated)> = None;
+        for power in 0..7 {
+            let scale = (mass / p as f64).sqrt() * 2.0f64.powi(power);
+            let mut factor = Matrix::identity(p);
+            factor.as_mut_slice().iter_mut().for_each(|v| *v *= scale);
+            let (_, gradient, entropy) = self.value(&factor, true);
+            let low = linalg::symmetric_eigenvalues(&gradient)?.first().copied().unwrap_or(0.0);
+            if low > 1e-6
+                && best.as_ref().is_none_or(|(b, _)| low > *b)
+                && let Some(room) = linalg::Cholesky::of(&gradient)
+            {
+                best = Some((low, Concentrated { room, entropy }));
+            }
+            if low > 0.3 {
+                break;
+            }
+        }
+        Ok(best.map(|(_, c)| c))
+    }
+
+    /// The lower bound that the chances under a metric prove.
+    fn bound(&self, gradient: &Matrix, entropy: f64, concentrated: Option<&Concentrated>) -> Result<f64> {
+        let size = linalg::inner(gradient, gradient).sqrt() + linalg::inner(&self.within, &self.within).sqrt();
+        let low = linalg::symmetric_eigenvalues(gradient)?.first().copied().unwrap_or(0.0);
+        if low >= -4.0 * f64::EPSILON * size {
+            return Ok(entropy);
+        }
+        let Some(other) = concentrated else { return Ok(0.0) };
+        let low = linalg::symmetric_eigenvalues(&other.room.whiten(gradient))?.first().copied().unwrap_or(0.0);
+        let low = low.min(0.0) * (1.0 + 1e-9) - 1e-12;
+        let part = -low / (1.0 - low);
+        Ok((1.0 - part) * entropy + part * other.entropy)
+    }
+}
+
+/// `sum_i w_i sum_j ideal_ij A_ij` with `ideal_ij = w_j / (W - w_i)` over the other rows of the class, `W` its weight; and
+/// `sum_i w_i log(W - w_i)`.
+fn spread_within(frame: &Frame) -> (Matrix, f64) {
+    let (x, weight, p) = (&frame.cloud.x, &frame.cloud.weight, frame.cloud.x.cols());
+    let mut within = Matrix::zeros(p, p);
+    let (mut entropy, mut at) = (0.0, 0);
+    while at < frame.cloud.len() {
+        let range = frame.same[at].clone();
+        at = range.end;
+        if range.len() == 1 {
+            continue;
+        }
+        let mass: f64 = weight[range.clone()].iter().sum();
+        let mut mean = vec![0.0; p];
+        for i in range.clone() {
+            mean.iter_mut().zip(x.row(i)).for_each(|(m, v)| *m += weight[i] * v / mass);
+        }
+        // About the mean the cross terms vanish: sum_j w_j d_j = 0.
+        let share: f64 = range.clone().map(|i| weight[i] / (mass - weight[i])).sum();
+        let (mut plain, mut scaled) = (Vec::new(), Vec::new());
+        for i in range.clone() {
+            let t = weight[i] / (mass - weight[i]) * mass + share * weight[i];
+            for (v, m) in x.row(i).iter().zip(&mean) {
+                plain.push(v - m);
+                scaled.push(t * (v - m));
+            }
+            entropy += weight[i] * (mass - weight[i]).ln();
+        }
+        linalg::gemm_tn_add(within.as_mut_slice(), &plain, &scaled, p, p, range.len());
+    }
+    linalg::symmetrise(&mut within);
+    (within, entropy)
+}
+
+impl Learner for Mcml {
+    fn name(&self) -> &'static str {
+        "mcml"
+    }
+
+    fn parameters(&self) -> BTreeMap<String, serde_json::Value> {
+        BTreeMap::from([
+            ("n_components".to_owned(), serde_json::json!(self.components)),
+            ("init".to_owned(), serde_json::json!(self.init.name())),
+            ("tol".to_owned(), serde_json::json!(self.tolerance)),
+            ("max_iter".to_owned(), serde_json::json!(self.max_iterations)),
+        ])
+    }
+
+    fn fit(&self, data: &Training<'_>, observer: &mut dyn Observer) -> Result<Fit> {
+        check_limits(self.tolerance, self.max_iterations)?;
+        let begun = Instant::now();
+        let mut frame = Frame::new(data)?;
+        // Checked here, used at the end.
+        frame.start(&Init::Pca, self.components)?;
+        let mut notes = std::mem::take(&mut frame.notes);
+        let lonely = frame.same.iter().filter(|s| s.len() == 1).count();
+        if lonely > 0 {
+            notes.push(format!(
+                "{lonely} rows are the only ones of their class: there is nothing for them to collapse to"
+            ));
+        }
+        let start = frame.start(&self.init, None)?;
+        let (map, inverse) = roots(&spread_within(&frame).0, 1e-10)?;
+        frame.change(&map, &inverse);
+        let collapse = Collapse::new(&frame)?;
+        let p = frame.rank();
+        let mass: f64 = frame.cloud.weight.iter().sum();
+        let mut first = linalg::product(&start, &inverse);
+        if self.init == Init::Auto {
+            // The spread within classes is the identity here: rows see about all others at this scale.
+            first = Matrix::identity(p);
+            first.as_mut_slice().iter_mut().for_each(|v| *v *= (mass / p as f64).sqrt());
+        } else if first.rows() < p {
+            // A start of lower rank could never leave it.
+            let mut m = linalg::transposed_product(&first, &first);
+            let lift = 1e-3 * (0..p).map(|k| m[(k, k)]).sum::<f64>() / p as f64 + 1e-12;
+            (0..p).for_each(|k| m[(k, k)] += lift);
+            first = root(&m)?;
+        }
+        let r = first.rows();
+        let mut factor = Matrix::zeros(r, p);
+        let mut function = |x: &[f64], g: &mut [f64]| {
+            factor.as_mut_slice().copy_from_slice(x);
+            let (value, half, _) = collapse.value(&factor, false);
+            g.iter_mut().zip(half.as_slice()).for_each(|(o, v)| *o = 2.0 * v);
+            value
+        };
+        let concentrated = collapse.concentrated()?;
+        let mut state = Lbfgs::new(first.into_vec(), &mut function);
+        let (mut accuracy, mut status) = (0.03, Status::Stalled);
+        let (mut best, mut dual): (Option<(Matrix, f64)>, f64) = (None, 0.0);
+        for _ in 0..ROUNDS {
+            let resistance = 2.0 * linalg::dot(&state.x, &state.x).sqrt();
+            let settings = Settings {
+                memory: MEMORY,
+                decrease: 1e-14,
+                scale: 0.0,
+                gradient: accuracy * resistance,
+                max_iterations: self.max_iterations,
+            };
+            let end = state.run(&mut function, &settings, &mut |iteration, value| {
+                observer.progress(&Progress {
+                    iteration,
+                    primal: Some(value),
+                    dual: Some(dual),
+                    gap: Some(relative(value, dual)),
+                    seconds: begun.elapsed().as_secs_f64(),
+                    ..Progress::default()
+                })
+            });
+            let here = Matrix::from_vec(r, p, state.x.clone())?;
+            let (value, gradient, entropy) = collapse.value(&here, true);
+            dual = dual.max(collapse.bound(&gradient, entropy, concentrated.as_ref())?);
+            best = Some((here, finite(value)?));
+            let told = observer.progress(&Progress {
+                iteration: state.iterations,
+                primal: Some(value),
+                dual: Some(dual),
+                gap: Some(relative(value, dual)),
+                seconds: begun.elapsed().as_secs_f64(),
+                ..Progress::default()
+            });
+            if relative(value, dual) <= self.tolerance {
+                status = Status::Optimal;
+                break;
+            }
+            status = match (end, told) {
+                (End::Stopped(Stop::TimeLimit), _) | (_, ControlFlow::Break(Stop::TimeLimit)) => Status::TimeLimit,
+                (End::Stopped(Stop::Interrupted), _) | (_, ControlFlow::Break(Stop::Interrupted)) => {
+                    Status::Interrupted
+                }
+                (End::IterationLimit, _) => Status::IterationLimit,
+                (End::Converged | End::Stalled, _) if accuracy <= 1e-9 => Status::Stalled,
+                _ => {
+                    accuracy *= 0.3;
+                    continue;
+                }
+            };
+            break;
+        }
+        let (factor, objective) = best.unwrap_or((Matrix::zeros(r, p), f64::NAN));
+        let dual = dual.min(objective);
+        let mut metric = frame.metric_of(&linalg::transposed_product(&factor, &factor))?;
+        if let Some(count) = self.components
+            && count < metric.rank()
+        {
+            metric = leading(&metric, count)?;
+        }
+        super::frame::note_collapse(&metric, data.x, &mut notes)?;
+        Ok(Fit {
+            metric,
+            outcome: Outcome {
+                status,
+                c: None,
+                c_max: None,
+                objective: Some(objective),
+                dual: Some(dual),
+                gap: Some(relative(objective, dual)),
+                iterations: state.iterations,
+                notes,
+                choice: None,
+            },
+        })
+    }
+}
+
+/// The directions of the largest eigenvalues of `M`, on the features.
+fn leading(metric: &Metric, count: usize) -> Result<Metric> {
+    let factor = root(&metric.matrix())?;
+    let rows: Vec<usize> = (0..count.min(factor.rows())).collect();
+    Metric::new(factor.select_rows(&rows))
+}
+
+fn relative(objective: f64, dual: f64) -> f64 {
+    if objective <= 0.0 { 0.0 } else { ((objective - dual) / objective).clamp(0.0, 1.0) }
+}

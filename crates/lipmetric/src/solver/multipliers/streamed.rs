@@ -1,0 +1,527 @@
+//! The same method where there are too many pairs to give each a row.
+//!
+//! The hinges are rounded over a width that shrinks with the gap, so that a multiplier is a function of the pair's length
+//! alone and none is stored: value and gradient come from a pass over the pairs by tiles. The Hessian sees an evenly spread
+//! part of the pairs within the width.
+//!
+//! With many coordinates, where a Hessian of few pairs would say little, the curvature that recent steps have met takes its
+//! place.
+//!
+//! Many rows are solved from coarse to fine: the hinges are first those of a sample, weighted to stand for all, and the
+//! sample grows. The diameter is that of all rows at every level (as far as its long pairs are known), so that metric,
+//! multipliers and penalties go from one level to the next as they are. A pass over all pairs at the end of each level
+//! gives the true objective, a certified bound and the long pairs that were missed.
+
+use super::memory::Memory;
+use super::newton::System;
+use super::{HALVINGS, PROXIMAL, negative_factor};
+use crate::linalg::proximal::{Positive, simplex_threshold};
+use crate::linalg::{self, Cholesky, Eigen};
+use crate::pairs::{Cloud, Embedding};
+use crate::problem::moments::packed_len;
+use crate::problem::{Multipliers, Variant, certify, groups, mean_pair, relative_gap};
+use crate::solver::working_set::model::{Lengths, Model, State};
+use crate::solver::working_set::outer::{DIMENSIONS, even_bound, first_factor};
+use crate::solver::working_set::survey::{Query, Rounded, rounded};
+use crate::solver::working_set::{Penalty, Settings, Solution};
+use crate::solver::{Observer, Progress, Status, Stop};
+use crate::{Matrix, Result};
+use std::ops::ControlFlow;
+use std::time::Instant;
+
+/// Newton steps between updates of the multipliers.
+const STEPS: usize = 12;
+/// The same, of cheaper steps, where there are many coordinates.
+const STEPS_WIDE: usize = 60;
+/// The widest rounding, the part of the gap that it follows, and the part of the tolerance that the narrowest may cost.
+const WIDEST: f64 = 0.5;
+const FOLLOWS: f64 = 0.5;
+const ENOUGH: f64 = 0.4;
+/// A width that is narrow enough for most tolerances.
+const NARROW: f64 = 0.01;
+/// Pairs within the width that the Hessian sees, per unknown.
+const ROWS_PER_UNKNOWN: usize = 3;
+/// Points of the first sample, and how much larger the next one is.
+const SAMPLE: usize = 2000;
+const LARGER: usize = 3;
+/// A sample is solved to this part of the error that it must be expected to have, `sqrt(coordinates / points)`.
+const CARE: f64 = 0.25;
+/// Points far out that join a sample, to bound the diameter only.
+const FAR: usize = 500;
+/// The penalties grow by this after each update.
+const GROW: f64 = 2.0;
+/// Updates without progress before the solver gives up; on a sample, before a larger one is taken.
+const PATIENCE: usize = 25;
+const PATIENCE_SAMPLE: usize = 8;
+/// The first penalty of the maximum, relative to `c` over the diameter: so small that many long pairs share the multiplier.
+const PULL: f64 = 0.1;
+
+/// The points whose hinges count at the moment.
+struct Level {
+    /// `None` where these are all points.
+    part: Option<(Cloud, Vec<u32>)>,
+    /// The best objective and bound of the problem with these hinges.
+    objective: f64,
+    bound: f64,
+}
+
+/// Where the method stands.
+struct Streamed<'a> {
+    cloud: &'a Cloud,
+    settings: Settings,
+    level: Level,
+    mean: Matrix,
+    model: Model,
+    state: State,
+    penalty: Penalty,
+    proximal: f64,
+    /// What is added to the Hessian so that steps stay as short as they were found to descend.
+    damping: f64,
+    memory: Memory,
+    width: f64,
+    /// One in so many of the pairs within the width is listed.
+    every: u64,
+    /// The best metric on all pairs and its objective.
+    best: (f64, Matrix),
+    bound: f64,
+    iterations: usize,
+    begun: Instant,
+}
+
+/// The augmented Lagrangian at a point.
+struct At {
+    phi: f64,
+    seen: Rounded,
+    lengths: Lengths,
+    eta: Vec<f64>,
+    z: Positive,
+}
+
+/// Solves the problem on a cloud of whitened points, all of whose coordinates are used, from a first metric.
+pub(crate) fn solve_streamed(
+    cloud: &Cloud,
+    settings: Settings,
+    start: Option<&Matrix>,
+    observer: &mut dyn Observer,
+) -> Result<Solution> {
+    let mut streamed = Streamed::begin(cloud, settings, start)?;
+    let mut size = SAMPLE;
+    let status = loop {
+        let all = size * 2 > cloud.len();
+        streamed.enter((!all).then_some(size));
+        let expected = CARE * (cloud.x.cols() as f64 / size as f64).sqrt();
+        let tolerance = if all { settings.tolerance } else { expected.max(0.5 * settings.tolerance) };
+        let ended = streamed.descend(tolerance, observer)?;
+        let next = size * LARGER;
+        // On all pairs the metric is known already, or will be at the beginning of the next level.
+        let known = matches!(ended, Ended::Reached) && all;
+        let soon = matches!(ended, Ended::Reached | Ended::Idle) && next * 2 > cloud.len();
+        if !known && (all || !soon) {
+            streamed.judge()?;
+        }
+        let reached = streamed.gap() <= settings.tolerance;
+        match ended {
+            _ if reached => break Status::Optimal,
+            Ended::Told(stop) => break stop.status(false),
+            Ended::Iterations => break Status::IterationLimit,
+            Ended::Idle if all => break Status::Stalled,
+            // On all pairs reaching the tolerance ends the loop above.
+            Ended::Idle | Ended::Reached => size = next,
+        }
+    };
+    let Streamed { best, bound, iterations, .. } = streamed;
+    Ok(Solution { factor: best.1, objective: best.0, bound, status, iterations })
+}
+
+/// Why a level ended.
+enum Ended {
+    Reached,
+    Idle,
+    Iterations,
+    Told(Stop),
+}
+
+impl<'a> Streamed<'a> {
+    fn begin(cloud: &'a Cloud, settings: Settings, start: Option<&Matrix>) -> Result<Self> {
+        let p = cloud.x.cols();
+        let mean = mean_pair(cloud, settings.variant);
+        let factor = first_factor(cloud, &settings, start)?;
+        let m = linalg::product_transposed(&factor, &factor);
+        let model = Model {
+            c: settings.c,
+            push: Vec::new(),
+            sums: Vec::new(),
+            pull: Vec::new(),
+            mean: mean.clone(),
+            linear: None,
+        };
+        let penalty = Penalty::guess(&model, &cloud.x, &m);
+        let state =
+            State { z: Matrix::zeros(p, p), m, lambda: Vec::new(), eta: vec![settings.c], factor: factor.clone() };
+        let bound = even_bound(cloud, &mean, settings.c)?;
+        Ok(Self {
+            cloud,
+            settings,
+            level: Level { part: None, objective: f64::INFINITY, bound },
+            mean,
+            model,
+            state,
+            proximal: PROXIMAL * penalty.cone,
+            penalty,
+            damping: f64::INFINITY,
+            memory: Memory::default(),
+            width: WIDEST,
+            every: 64,
+            best: (f64::INFINITY, factor),
+            bound,
+            iterations: 0,
+            begun: Instant::now(),
+        })
+    }
+
+    fn gap(&self) -> f64 {
+        relative_gap(self.best.0, self.bound)
+    }
+
+    /// Goes on with the hinges of a sample of this size; of all points where there is none.
+    fn enter(&mut self, size: Option<usize>) {
+        let part = size.map(|size| self.sample(size));
+        self.level = Level { part, objective: f64::INFINITY, bound: 0.0 };
+        if self.level.part.is_none() {
+            (self.level.objective, self.level.bound) = (self.best.0, self.bound);
+        }
+        self.every = 64;
+    }
+
+    /// Points evenly spaced within each class, each standing for as many as were left out; and, without weight, the points
+    /// of the known long pairs and those farthest from the centre under the metric.
+    fn sample(&self, size: usize) -> (Cloud, Vec<u32>) {
+        let cloud = self.cloud;
+        let mut weight = vec![None; cloud.len()];
+        for group in groups(cloud, Variant::Intra) {
+            let count = group.len();
+            let take = (count * size).div_ceil(cloud.len()).max(2).min(count);
+            let chosen: Vec<usize> = (0..take).map(|k| group.start + k * count / take).collect();
+            let all: f64 = cloud.weight[group].iter().sum();
+            let own: f64 = chosen.iter().map(|&i| cloud.weight[i]).sum();
+            chosen.iter().for_each(|&i| weight[i] = Some(cloud.weight[i] * all / own));
+        }
+        let z = linalg::product(&cloud.x, &self.state.factor);
+        let mut far: Vec<(f64, usize)> = (0..cloud.len()).map(|i| (linalg::dot(z.row(i), z.row(i)), i)).collect();
+        far.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        let known = self.model.pull.iter().flat_map(|pair| [pair.0 as usize, pair.1 as usize]);
+        for i in far.iter().take(FAR).map(|f| f.1).chain(known) {
+            weight[i] = weight[i].or(Some(0.0));
+        }
+        let keep: Vec<usize> = (0..cloud.len()).filter(|&i| weight[i].is_some()).collect();
+        let part = cloud.part(&keep, weight.into_iter().flatten().collect());
+        (part, keep.iter().map(|&i| i as u32).collect())
+    }
+
+    /// Minimises at the present level until its gap is below the tolerance.
+    fn descend(&mut self, tolerance: f64, observer: &mut dyn Observer) -> Result<Ended> {
+        let sampled = self.level.part.is_some();
+        let patience = if sampled { PATIENCE_SAMPLE } else { PATIENCE };
+        let most = if self.wide() { STEPS_WIDE } else { STEPS };
+        let (mut idle, mut least) = (0, f64::INFINITY);
+        loop {
+            let anchor = self.state.m.clone();
+            let mut at = self.evaluate(&anchor, (self.proximal, &anchor))?;
+            if self.model.pull.is_empty() {
+                self.penalty.pull = PULL * self.settings.c / at.seen.longest.max(1e-12);
+            }
+            if self.adopt_far(&at.seen) {
+                at = self.refreshed(at, &anchor)?;
+            }
+            // The metric is positive here: this is its objective.
+            let objective = self.settings.c * at.seen.longest + at.seen.hinge;
+            if at.seen.longest > 0.0 {
+                self.level.objective = self.level.objective.min(objective);
+                if !sampled && objective < self.best.0 {
+                    self.best = (objective, self.state.factor.clone());
+                }
+            }
+            self.take_bound(&at)?;
+            let gap = relative_gap(self.level.objective, self.level.bound);
+            if gap <= tolerance {
+                return Ok(Ended::Reached);
+            }
+            idle = if gap < 0.999 * least { 0 } else { idle + 1 };
+            least = least.min(gap);
+            if idle > patience {
+                return Ok(Ended::Idle);
+            }
+            if self.iterations >= self.settings.max_iterations {
+                return Ok(Ended::Iterations);
+            }
+            let mut told = ControlFlow::Continue(());
+            let (mut steps, mut first) = (0, f64::INFINITY);
+            while steps < most {
+                let progress = self.progress(steps, at.seen.zone.len());
+                told = observer.progress(&progress);
+                if told.is_break() {
+                    break;
+                }
+                let gradient = self.gradient(&at, &anchor);
+                let size = linalg::inner(&gradient, &gradient).sqrt();
+                first = first.min(size);
+                let enough = 0.1 * gap.clamp(0.3 * tolerance, 0.3) * self.settings.c;
+                if size <= enough || (steps > 0 && size <= 0.1 * first) {
+                    break;
+                }
+                steps += 1;
+                let begun = self.begun;
+                let mut tick = || {
+                    let seconds = begun.elapsed().as_secs_f64();
+                    told = observer.progress(&Progress { seconds, ..progress });
+                    told.is_break()
+                };
+                match self.step(&at, &gradient, size, &anchor, &mut tick)? {
+                    Some(next) => at = next,
+                    None => break,
+                }
+            }
+            self.iterations += steps.max(1);
+            let rounding = at.seen.hinge - 2.0 * at.seen.total + linalg::inner(&at.seen.push, &self.state.m);
+            self.close(&at, steps)?;
+            self.narrow(rounding, tolerance);
+            if let ControlFlow::Break(stop) = told {
+                return Ok(Ended::Told(stop));
+            }
+        }
+    }
+
+    /// What is certified so far.
+    fn progress(&self, steps: usize, zone: usize) -> Progress {
+        let known = self.best.0.is_finite();
+        Progress {
+            iteration: self.iterations + steps,
+            primal: known.then_some(self.best.0),
+            dual: Some(self.bound),
+            gap: known.then(|| self.gap()),
+            working_set: Some(zone + self.model.pulls()),
+            seconds: self.begun.elapsed().as_secs_f64(),
+        }
+    }
+
+    fn query(&self) -> Query {
+        let most = (packed_len(self.state.m.rows()) / 2).clamp(60, 600);
+        Query { variant: self.settings.variant, window: (2.0, 2.0), beyond: 0.7, most }
+    }
+
+    /// A pass over the pairs of the level, in the numbering of all points.
+    fn pass(&self, m: &Matrix) -> Rounded {
+        let Some((part, place)) = &self.level.part else {
+            return rounded(self.cloud, &Embedding::symmetric(self.cloud, m), self.width, self.every, &self.query());
+        };
+        let mut seen = rounded(part, &Embedding::symmetric(part, m), self.width, self.every, &self.query());
+        seen.far.iter_mut().for_each(|f| (f.1, f.2) = (place[f.1 as usize], place[f.2 as usize]));
+        seen.zone.iter_mut().for_each(|z| (z.0, z.1) = (place[z.0 as usize], place[z.1 as usize]));
+        seen
+    }
+
+    fn evaluate(&self, m: &Matrix, anchor: (f64, &Matrix)) -> Result<At> {
+        let mut shifted = self.state.z.clone();
+        linalg::add_scaled(&mut shifted, -self.penalty.cone, m);
+        let z = if self.wide() { positive_part(shifted)? } else { Positive::part(&shifted)? };
+        self.value(m, anchor, self.pass(m), z)
+    }
+
+    /// The augmented Lagrangian after a pass over the pairs.
+    fn value(&self, m: &Matrix, (proximal, anchor): (f64, &Matrix), seen: Rounded, z: Positive) -> Result<At> {
+        let lengths = self.model.lengths(&self.cloud.x, m);
+        let y: Vec<f64> = self.state.eta.iter().zip(&lengths.pull).map(|(e, r)| e + self.penalty.pull * r).collect();
+        let t = simplex_threshold(y.iter().copied(), self.settings.c);
+        let eta: Vec<f64> = y.iter().map(|v| (v - t).max(0.0)).collect();
+        let away: f64 = m.as_slice().iter().zip(anchor.as_slice()).map(|(a, b)| (a - b).powi(2)).sum();
+        let phi = seen.value
+            + y.iter().zip(&eta).map(|(y, e)| e * (y - 0.5 * e)).sum::<f64>() / self.penalty.pull
+            + 0.5 * linalg::inner(&z.matrix, &z.matrix) / self.penalty.cone
+            + 0.5 * proximal * away;
+        Ok(At { phi, seen, lengths, eta, z })
+    }
+
+    /// The value after rows were added: these change it, not the pass over the pairs.
+    fn refreshed(&self, at: At, anchor: &Matrix) -> Result<At> {
+        self.value(&self.state.m, (self.proximal, anchor), at.seen, at.z)
+    }
+
+    fn gradient(&self, at: &At, anchor: &Matrix) -> Matrix {
+        let mut g = self.model.pull_sum(&self.cloud.x, &at.eta);
+        linalg::add_scaled(&mut g, -1.0, &at.seen.push);
+        linalg::add_scaled(&mut g, -1.0, &at.z.matrix);
+        linalg::add_scaled(&mut g, self.proximal, &self.state.m);
+        linalg::add_scaled(&mut g, -self.proximal, anchor);
+        g
+    }
+
+    /// One step of descent; `None` where no descent is left, or the observer wants to stop.
+    fn step(
+        &mut self,
+        at: &At,
+        gradient: &Matrix,
+        size: f64,
+        anchor: &Matrix,
+        stopped: &mut dyn FnMut() -> bool,
+    ) -> Result<Option<At>> {
+        let direction = if self.wide() {
+            self.memory.direction(gradient, 0.03 * linalg::inner(&self.state.m, &self.state.m).sqrt())
+        } else {
+            self.newton(at, gradient, size)?
+        };
+        let slope = linalg::inner(gradient, &direction);
+        let mut t = 1.0;
+        for trial in 0..HALVINGS / 2 {
+            let mut m = self.state.m.clone();
+            linalg::add_scaled(&mut m, t, &direction);
+            let next = self.evaluate(&m, (self.proximal, anchor))?;
+            if next.phi <= at.phi + 1e-4 * t * slope + 1e-13 * at.phi.abs() {
+                let before = std::mem::replace(&mut self.state.m, m);
+                self.damping *= if trial > 0 { 4.0 } else { 0.25 };
+                if self.wide() {
+                    let (mut step, mut change) = (self.state.m.clone(), self.gradient(&next, anchor));
+                    linalg::add_scaled(&mut step, -1.0, &before);
+                    linalg::add_scaled(&mut change, -1.0, gradient);
+                    self.memory.add(step, change);
+                }
+                let grown = self.adopt_far(&next.seen);
+                return Ok(Some(if grown { self.refreshed(next, anchor)? } else { next }));
+            }
+            t *= 0.5;
+            // A pass over many pairs takes long.
+            if stopped() {
+                return Ok(None);
+            }
+        }
+        self.damping *= 16.0;
+        Ok(None)
+    }
+
+    /// Whether there are too many coordinates for a Hessian.
+    fn wide(&self) -> bool {
+        self.cloud.x.cols() > DIMENSIONS
+    }
+
+    /// The Newton direction, with the Hessian of an evenly spread part of the pairs within the width.
+    fn newton(&mut self, at: &At, gradient: &Matrix, size: f64) -> Result<Matrix> {
+        let wanted = (ROWS_PER_UNKNOWN * packed_len(self.state.m.rows())).max(4000);
+        self.every = (at.seen.zone_count / (2 * wanted)).max(1) as u64;
+        let listed: f64 = at.seen.zone.iter().map(|z| z.2).sum();
+        let stands_for = if listed > 0.0 { at.seen.zone_weight / listed } else { 0.0 };
+        let skip = at.seen.zone.len().div_ceil(wanted).max(1);
+        let rows: Vec<(u32, u32, f64)> = at
+            .seen
+            .zone
+            .iter()
+            .step_by(skip)
+            .map(|&(i, j, w)| (i, j, w * stands_for * skip as f64 / self.width))
+            .collect();
+        // At most the first step is as long as the metric itself.
+        let length = linalg::inner(&self.state.m, &self.state.m).sqrt().max(1e-12);
+        self.damping = self.damping.min(size / length);
+        let system = System {
+            model: &self.model,
+            x: &self.cloud.x,
+            penalty: &self.penalty,
+            proximal: self.proximal + self.damping,
+            lengths: &at.lengths,
+            state: &self.state,
+        };
+        system.direction_from(&rows, &at.eta, &at.z.eigen, gradient, size)
+    }
+
+    /// Rows for the longest pairs; tells whether there are new ones.
+    fn adopt_far(&mut self, seen: &Rounded) -> bool {
+        let from = self.model.pull.clone();
+        let mut pull = from.clone();
+        pull.extend(seen.far.iter().map(|f| (f.1, f.2)));
+        pull.sort_unstable();
+        pull.dedup();
+        if pull.len() == from.len() {
+            return false;
+        }
+        let mut eta: Vec<f64> =
+            pull.iter().map(|pair| from.binary_search(pair).map_or(0.0, |k| self.state.eta[k])).collect();
+        eta.push(self.state.eta[from.len()]);
+        self.model.pull = pull;
+        self.state.eta = eta;
+        true
+    }
+
+    /// A narrower rounding where the gap asks for it, below [`NARROW`] only where the tolerance does, too; the rounding now
+    /// costs `rounding`.
+    fn narrow(&mut self, rounding: f64, tolerance: f64) {
+        let objective = self.level.objective;
+        let enough = self.width * ENOUGH * tolerance * objective / rounding.max(1e-300);
+        let wanted = FOLLOWS * relative_gap(objective, self.level.bound);
+        self.width = self.width.min(wanted.max(enough.min(NARROW)));
+    }
+
+    /// Updates the multipliers, takes a bound from them, and goes to the metric that belongs to them.
+    fn close(&mut self, at: &At, steps: usize) -> Result<()> {
+        self.take_bound(at)?;
+        let factor = if at.z.eigen.values.is_empty() {
+            // No part of the multiplier is positive: the metric is its own copy.
+            Cholesky::of(&self.state.m).map_or_else(|| Matrix::zeros(0, 0), |l| l.lower())
+        } else {
+            negative_factor(&at.z, self.penalty.cone)
+        };
+        if factor.cols() > 0 {
+            self.state.m = linalg::product_transposed(&factor, &factor);
+            self.state.factor = factor;
+        }
+        self.state.eta.clone_from(&at.eta);
+        self.state.z = at.z.matrix.clone();
+        let most = if self.wide() { STEPS_WIDE } else { STEPS };
+        let growth = if steps < most { GROW } else { 1.0 };
+        self.penalty = self.penalty.times(growth);
+        self.proximal /= growth;
+        Ok(())
+    }
+
+    fn take_bound(&mut self, at: &At) -> Result<()> {
+        let bound = self.certified(&at.seen, &at.eta)?;
+        self.level.bound = self.level.bound.max(bound);
+        if self.level.part.is_none() {
+            self.bound = self.bound.max(bound);
+        }
+        Ok(())
+    }
+
+    fn certified(&self, seen: &Rounded, eta: &[f64]) -> Result<f64> {
+        let pull = self.model.pull_sum(&self.cloud.x, eta);
+        let multipliers = Multipliers { push: &seen.push, total: seen.total, pull: &pull, load: 0.0 };
+        Ok(certify(&multipliers, &self.mean, self.settings.c)?.value)
+    }
+
+    /// What the metric and the multipliers are worth on all pairs.
+    fn judge(&mut self) -> Result<()> {
+        let m = linalg::product_transposed(&self.state.factor, &self.state.factor);
+        let embedding = Embedding::symmetric(self.cloud, &m);
+        let seen = rounded(self.cloud, &embedding, self.width, u64::MAX, &self.query());
+        let objective = self.settings.c * seen.longest + seen.hinge;
+        if objective < self.best.0 && seen.longest > 0.0 {
+            self.best = (objective, self.state.factor.clone());
+        }
+        self.bound = self.bound.max(self.certified(&seen, &self.state.eta)?);
+        self.adopt_far(&seen);
+        Ok(())
+    }
+}
+
+/// The positive part; without eigenvalues where there is none, which a factorisation finds faster.
+fn positive_part(mut a: Matrix) -> Result<Positive> {
+    let p = a.rows();
+    a.as_mut_slice().iter_mut().for_each(|v| *v = -*v);
+    if Cholesky::of(&a).is_some() {
+        let eigen = Eigen { values: Vec::new(), vectors: Matrix::zeros(p, 0) };
+        return Ok(Positive { matrix: Matrix::zeros(p, p), factor: Matrix::zeros(p, 0), eigen });
+    }
+    a.as_mut_slice().iter_mut().for_each(|v| *v = -*v);
+    Positive::part(&a)
+}
+
+/// Whether the pairs are too many for rows of their own, or the coordinates too many for a system of them.
+pub(crate) fn wants_stream(cloud: &Cloud) -> bool {
+    cloud.x.cols() > DIMENSIONS || (cloud.len() as f64).powi(2) / 2.0 > 1e6
+}

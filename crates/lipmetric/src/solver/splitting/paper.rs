@@ -1,0 +1,327 @@
+//! Algorithm 1 of the paper, update by update, without its large matrices.
+//!
+//! Three facts make it cheap, and change no iterate:
+//! - After eq. (update_p), `p + alpha_3 / mu - 2 = -A_1 m_1 - lambda / mu`, where `lambda` in `[0, 1]` is the hinge's
+//!   multiplier; so the next one is `lambda + mu (2 - A_1 (2 m_1 - m_1 before))`, clipped, and `p` and `alpha_3` need not
+//!   be kept. The same holds for `q`, `alpha_4` and `eta`, the maximum's multipliers, nearly all of which are zero.
+//! - `A_1^T A_1` and `A_2^T A_2` are fourth moments in closed form, on `p (p + 1) / 2` coordinates, factorised once.
+//! - What is left over pairs is `rho` by Gram tiles and one Laplacian product.
+//!
+//! Pairs are unordered and counted once. The signs that the paper's appendix misprints are mended.
+
+use crate::linalg::proximal::{Positive, hinge_multiplier, simplex_threshold};
+use crate::linalg::{self, Cholesky};
+use crate::pairs::{Cloud, Embedding, Kind, Run, sweep, weighted_outer};
+use crate::problem::moments::{gram, pack, packed_len, unpack};
+use crate::problem::{Bound, Multipliers, Variant, certify, groups, relative_gap};
+use crate::solver::{Observer, Progress, Status};
+use crate::{Error, Matrix, Result};
+use std::ops::ControlFlow;
+use std::time::Instant;
+
+/// The objective and the bound are computed at each of the first iterations, and then at every so many.
+const EACH: usize = 10;
+
+/// What to solve and how.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Settings {
+    pub(crate) variant: Variant,
+    pub(crate) c: f64,
+    pub(crate) mu: f64,
+    pub(crate) tolerance: f64,
+    pub(crate) max_iterations: usize,
+}
+
+/// Pairs of different label up to which their multipliers, each of which depends on all iterates, are kept.
+const MOST_PAIRS: usize = 1 << 29;
+
+fn different_pairs(cloud: &Cloud) -> usize {
+    let n = cloud.len();
+    let same: usize = groups(cloud, Variant::Intra).iter().map(|g| g.len() * g.len()).sum();
+    (n * n - same) / 2
+}
+
+/// The longest length so far, and pairs that were not far below it.
+type Longest = (f64, Vec<(u32, u32, f64)>);
+
+/// One of the two least-squares blocks, `m_1` or `m_2`.
+struct Block {
+    gram: Matrix,
+    inverse: Cholesky,
+    m: Matrix,
+    before: Matrix,
+    /// `alpha / mu`.
+    alpha: Matrix,
+}
+
+impl Block {
+    fn new(gram: Matrix) -> Result<Self> {
+        let q = gram.rows();
+        let mut shifted = gram.clone();
+        (0..q).for_each(|k| shifted[(k, k)] += 1.0);
+        let inverse = Cholesky::of(&shifted).ok_or_else(|| Error::Numerical {
+            place: "the ADMM's least-squares system",
+            message: "it could not be factorised: scale the features".to_owned(),
+        })?;
+        let p = (((8 * q + 1) as f64).sqrt() as usize - 1) / 2;
+        let m = Matrix::identity(p);
+        Ok(Self { gram, inverse, before: m.clone(), m, alpha: Matrix::zeros(p, p) })
+    }
+
+    /// `2 m - m before`: the point at which the multipliers are updated.
+    fn ahead(&self) -> Matrix {
+        let mut out = self.before.clone();
+        out.as_mut_slice().iter_mut().zip(self.m.as_slice()).for_each(|(b, m)| *b = 2.0 * m - *b);
+        out
+    }
+
+    /// Eqs. (update_m1), (update_m2): `m <- (A^T A + I)^-1 (centre - alpha / mu + A^T A m + sum)`.
+    fn update(&mut self, centre: &Matrix, sum: &Matrix, t: f64) {
+        let p = self.m.rows();
+        let now = pack(&self.m);
+        let (centre, alpha, sum) = (pack(centre), pack(&self.alpha), pack(sum));
+        let mut rhs: Vec<f64> = (0..packed_len(p)).map(|k| linalg::dot(self.gram.row(k), &now)).collect();
+        for (k, r) in rhs.iter_mut().enumerate() {
+            *r += centre[k] - alpha[k] + t * sum[k];
+        }
+        self.inverse.solve(&mut rhs);
+        self.before = std::mem::replace(&mut self.m, unpack(&rhs, p));
+    }
+
+    /// Eq. (update_alpha).
+    fn ascend(&mut self, centre: &Matrix) {
+        linalg::add_scaled(&mut self.alpha, 1.0, &self.m);
+        linalg::add_scaled(&mut self.alpha, -1.0, centre);
+    }
+}
+
+/// The iteration of Algorithm 1.
+pub(crate) struct Faithful<'a> {
+    cloud: &'a Cloud,
+    settings: Settings,
+    first: Block,
+    second: Block,
+    m: Positive,
+    /// `lambda` of the different-label pairs, for each row of tiles.
+    lambda: Vec<Vec<f64>>,
+    /// `eta` of the pairs where it is not zero, by pair.
+    eta: Vec<(u32, u32, f64)>,
+    /// `sum lambda A` and `sum lambda`.
+    push: (Matrix, f64),
+    /// `sum eta A`.
+    pull: Matrix,
+}
+
+/// The last iterate and what is known about it.
+#[derive(Debug, Clone)]
+pub(crate) struct Ended {
+    /// Features x rank.
+    pub(crate) factor: Matrix,
+    pub(crate) objective: f64,
+    pub(crate) bound: f64,
+    pub(crate) status: Status,
+    pub(crate) iterations: usize,
+}
+
+impl<'a> Faithful<'a> {
+    /// The paper's start: `M = I`, multipliers zero.
+    pub(crate) fn new(cloud: &'a Cloud, settings: Settings) -> Result<Self> {
+        let p = cloud.x.cols();
+        let pairs = different_pairs(cloud);
+        if pairs > MOST_PAIRS {
+            return Err(Error::parameter(
+                "solver",
+                format!(
+                    "`paper` keeps a multiplier for each of the {pairs} pairs of different label, and takes at most \
+                     {MOST_PAIRS} (4 GiB); use `augmented` or `admm`, which keep none, or fewer rows"
+                ),
+            ));
+        }
+        let all = gram(cloud, Variant::Diameter)?;
+        let same = gram(cloud, Variant::Intra)?;
+        let mut different = all.clone();
+        linalg::add_scaled(&mut different, -1.0, &same);
+        let pulling = if settings.variant == Variant::Diameter { all } else { same };
+        Ok(Self {
+            cloud,
+            settings,
+            first: Block::new(different)?,
+            second: Block::new(pulling)?,
+            m: Positive::part(&Matrix::identity(p))?,
+            lambda: vec![Vec::new(); cloud.tile_rows()],
+            eta: Vec::new(),
+            push: (Matrix::zeros(p, p), 0.0),
+            pull: Matrix::zeros(p, p),
+        })
+    }
+
+    /// Eq. (update_p), as an update of `lambda`.
+    fn update_lambda(&mut self) {
+        let (cloud, mu) = (self.cloud, self.settings.mu);
+        let embedding = Embedding::symmetric(cloud, &self.first.ahead());
+        let mut states: Vec<(Vec<f64>, usize, f64)> =
+            std::mem::take(&mut self.lambda).into_iter().map(|l| (l, 0, 0.0)).collect();
+        let visit = |state: &mut (Vec<f64>, usize, f64), run: Run<'_>| {
+            if run.same {
+                return;
+            }
+            let (stored, at, total) = (&mut state.0, &mut state.1, &mut state.2);
+            if stored.len() < *at + run.rho.len() {
+                stored.resize(*at + run.rho.len(), 0.0);
+            }
+            let own = &mut stored[*at..*at + run.rho.len()];
+            let left = cloud.weight[run.i];
+            let weights = &cloud.weight[run.j0..run.j0 + run.rho.len()];
+            for (((l, r), w), out) in own.iter_mut().zip(run.rho).zip(weights).zip(run.weight) {
+                *l = hinge_multiplier(*l + mu * (2.0 - r), left * w);
+                *out = *l;
+                *total += *l;
+            }
+            *at += run.rho.len();
+        };
+        let sum = sweep(cloud, &embedding, |k| k != Kind::Same, true, &mut states, visit);
+        self.push = (sum.unwrap_or_else(|| self.push.0.clone()), states.iter().map(|s| s.2).sum());
+        self.lambda = states.into_iter().map(|s| s.0).collect();
+    }
+
+    /// Eq. (update_q), as an update of `eta`.
+    fn update_eta(&mut self) {
+        let (cloud, Settings { variant, c, mu, .. }) = (self.cloud, self.settings);
+        let embedding = Embedding::symmetric(cloud, &self.second.ahead());
+        // No pair further than c / mu below the longest can carry a multiplier.
+        let reach = c / mu;
+        let mut states: Vec<Longest> = vec![(f64::NEG_INFINITY, Vec::new()); cloud.tile_rows()];
+        let visit = |(most, found): &mut Longest, run: Run<'_>| {
+            if variant == Variant::Intra && !run.same {
+                return;
+            }
+            *most = run.rho.iter().fold(*most, |m, &r| if r > m { r } else { m });
+            let least = *most - reach;
+            for (k, &r) in run.rho.iter().enumerate() {
+                if r >= least {
+                    found.push((run.i as u32, (run.j0 + k) as u32, r));
+                }
+            }
+        };
+        sweep(cloud, &embedding, |k| variant == Variant::Diameter || k != Kind::Different, false, &mut states, visit);
+        let most = states.iter().fold(f64::NEG_INFINITY, |m, s| m.max(s.0));
+        let mut values: Vec<(u32, u32, f64)> =
+            states.into_iter().flat_map(|s| s.1).filter(|f| f.2 >= most - reach).collect();
+        values.sort_unstable_by_key(|f| (f.0, f.1));
+        let mut missing = Vec::new();
+        for &(i, j, e) in &self.eta {
+            match values.binary_search_by_key(&(i, j), |f| (f.0, f.1)) {
+                Ok(k) => values[k].2 += e / mu,
+                Err(_) => missing.push((i, j, embedding.squared_distance(i as usize, j as usize) + e / mu)),
+            }
+        }
+        values.extend(missing);
+        let t = simplex_threshold(values.iter().map(|f| f.2), reach);
+        self.eta = values.into_iter().filter(|f| f.2 > t).map(|(i, j, v)| (i, j, mu * (v - t))).collect();
+        self.eta.sort_unstable_by_key(|f| (f.0, f.1));
+        self.pull = weighted_outer(&cloud.x, self.eta.iter().map(|&(i, j, e)| (i as usize, j as usize, e)));
+    }
+
+    /// One sweep of Algorithm 1.
+    pub(crate) fn step(&mut self) -> Result<()> {
+        let mu = self.settings.mu;
+        self.update_lambda();
+        self.update_eta();
+        self.first.update(&self.m.matrix, &self.push.0, 1.0 / mu);
+        self.second.update(&self.m.matrix, &self.pull, -1.0 / mu);
+        let mut centre = self.first.m.clone();
+        for part in [&self.second.m, &self.first.alpha, &self.second.alpha] {
+            linalg::add_scaled(&mut centre, 1.0, part);
+        }
+        centre.as_mut_slice().iter_mut().for_each(|v| *v *= 0.5);
+        self.m = Positive::part(&centre)?;
+        self.first.ascend(&self.m.matrix);
+        self.second.ascend(&self.m.matrix);
+        Ok(())
+    }
+
+    /// `F(M)` of the current iterate.
+    pub(crate) fn objective(&self) -> f64 {
+        let embedding = Embedding::new(self.cloud, &self.m.factor);
+        objective(self.cloud, &embedding, self.settings.variant, self.settings.c).0
+    }
+
+    /// A certified bound from the current multipliers; `to_space` maps sums to coordinates where the rows' covariance is
+    /// the identity, `mean` is the mean pair there.
+    pub(crate) fn bound(&self, to_space: impl Fn(&Matrix) -> Matrix, mean: &Matrix) -> Result<Bound> {
+        let (push, pull) = (to_space(&self.push.0), to_space(&self.pull));
+        certify(&Multipliers { push: &push, total: self.push.1, pull: &pull, load: 0.0 }, mean, self.settings.c)
+    }
+
+    /// Iterates until the certified gap is below the tolerance or the observer says stop.
+    pub(crate) fn run(
+        mut self,
+        to_space: impl Fn(&Matrix) -> Matrix,
+        mean: &Matrix,
+        observer: &mut dyn Observer,
+    ) -> Result<Ended> {
+        let begun = Instant::now();
+        let (mut best, mut iterations) = (0.0f64, 0);
+        let mut current: Option<f64>;
+        let status = loop {
+            self.step()?;
+            iterations += 1;
+            let last = iterations >= self.settings.max_iterations;
+            current = None;
+            if last || iterations <= EACH || iterations % EACH == 0 {
+                best = best.max(self.bound(&to_space, mean)?.value);
+                current = Some(self.objective());
+            }
+            let gap = current.map(|f| relative_gap(f, best));
+            let at = Progress {
+                iteration: iterations,
+                primal: current,
+                dual: Some(best),
+                gap,
+                working_set: Some(self.eta.len()),
+                seconds: begun.elapsed().as_secs_f64(),
+            };
+            let told = observer.progress(&at);
+            if gap.is_some_and(|g| g <= self.settings.tolerance) {
+                break Status::Optimal;
+            }
+            if let ControlFlow::Break(stop) = told {
+                best = best.max(self.bound(&to_space, mean)?.value);
+                let objective = *current.get_or_insert_with(|| self.objective());
+                break stop.status(relative_gap(objective, best) <= self.settings.tolerance);
+            }
+            if last {
+                break Status::IterationLimit;
+            }
+        };
+        let objective = current.unwrap_or_else(|| self.objective());
+        Ok(Ended { factor: self.m.factor, objective, bound: best, status, iterations })
+    }
+}
+
+/// `F` and the longest of the pairs that bound the diameter, by one pass over all pairs.
+pub(crate) fn objective(cloud: &Cloud, embedding: &Embedding, variant: Variant, c: f64) -> (f64, f64) {
+    let mut states = vec![(0.0f64, 0.0f64); cloud.tile_rows()];
+    sweep(
+        cloud,
+        embedding,
+        |_| true,
+        false,
+        &mut states,
+        |(hinge, longest), run| {
+            if !run.same {
+                let weights = &cloud.weight[run.j0..run.j0 + run.rho.len()];
+                *hinge += cloud.weight[run.i]
+                    * run.rho.iter().zip(weights).map(|(r, w)| w * if *r < 2.0 { 2.0 - r } else { 0.0 }).sum::<f64>();
+            }
+            if run.same || variant == Variant::Diameter {
+                *longest = run.rho.iter().fold(*longest, |m, &r| if r > m { r } else { m });
+            }
+        },
+    );
+    let longest = states.iter().fold(0.0, |m: f64, s| m.max(s.1));
+    (c * longest + states.iter().map(|s| s.0).sum::<f64>(), longest)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,174 @@
+//! ADMM in two blocks, which converges for every penalty: the metric against everything else.
+//!
+//! The lengths of the rows and the cone's copy of `M` are one block, separable given `M`; `M` alone is the other, a
+//! least-squares problem whose matrix is factorised once for a set of rows (it only scales with the penalty). With
+//! over-relaxation, and a penalty that keeps primal and dual residuals in balance.
+
+use crate::linalg::proximal::{Positive, hinge_multiplier, simplex_threshold};
+use crate::linalg::{self, Cholesky};
+use crate::problem::moments::{pack, pack_square, packed_len, unpack};
+use crate::solver::Stop;
+use crate::solver::working_set::model::{Lengths, Model, State};
+use crate::solver::working_set::{Inner, Penalty, Task};
+use crate::{Error, Matrix, Result};
+use std::ops::ControlFlow;
+
+/// Over-relaxation.
+const RELAX: f64 = 1.6;
+/// Iterations in one move.
+const ITERATIONS: usize = 100;
+/// Residuals are first balanced after so many iterations, and then each time after this much longer: changes that become
+/// rare cannot spoil convergence.
+const BALANCE: usize = 20;
+const LATER: f64 = 1.1;
+/// They are where one is this much larger than the other, by a factor.
+const RATIO: f64 = 3.0;
+const STEP: f64 = 2.0;
+const CHUNK: usize = 256;
+
+/// The two-block ADMM.
+#[derive(Debug, Default)]
+pub(crate) struct Practical {
+    penalty: Option<Penalty>,
+    system: Option<Cholesky>,
+    /// Iterations done, and the one after which residuals are balanced next.
+    count: usize,
+    next: usize,
+}
+
+impl Practical {
+    /// `A^T A` of the rows, weighted by the penalties, and the cone's identity.
+    fn factorise(model: &Model, x: &Matrix, penalty: &Penalty) -> Result<Cholesky> {
+        let q = packed_len(x.cols());
+        let mut gram = vec![0.0; q * q];
+        let pushes = model.push.iter().map(|r| (r.i, r.j, penalty.push * r.cap));
+        let pulls = model.pull.iter().map(|r| (r.0, r.1, penalty.pull));
+        let mut chunk = vec![0.0; CHUNK * q];
+        let mut filled = 0;
+        let mut difference = vec![0.0; x.cols()];
+        for (i, j, sigma) in pushes.chain(pulls) {
+            let t = sigma.sqrt().sqrt();
+            let (a, b) = (x.row(i as usize), x.row(j as usize));
+            difference.iter_mut().zip(a).zip(b).for_each(|((d, a), b)| *d = t * (a - b));
+            pack_square(&difference, &mut chunk[filled * q..(filled + 1) * q]);
+            filled += 1;
+            if filled == CHUNK {
+                linalg::gram_block_add(&mut gram, &chunk, filled, q, 0..q, 0..q);
+                filled = 0;
+            }
+        }
+        linalg::gram_block_add(&mut gram, &chunk, filled, q, 0..q, 0..q);
+        let dense = model.sums.iter().map(|(a, cap)| (a, penalty.push * cap));
+        for (a, sigma) in dense.chain(std::iter::once((&model.mean, penalty.pull))) {
+            let f: Vec<f64> = pack(a).iter().map(|v| v * sigma.sqrt()).collect();
+            linalg::gram_block_add(&mut gram, &f, 1, q, 0..q, 0..q);
+        }
+        (0..q).for_each(|k| gram[k * q + k] += penalty.cone);
+        Cholesky::factor(gram, q).ok_or_else(|| Error::Numerical {
+            place: "the ADMM's least-squares system",
+            message: "it could not be factorised: the features may be of very different scales".to_owned(),
+        })
+    }
+}
+
+impl Inner for Practical {
+    fn advance(
+        &mut self,
+        model: &Model,
+        x: &Matrix,
+        state: &mut State,
+        task: &Task,
+        tick: &mut dyn FnMut() -> ControlFlow<Stop>,
+    ) -> Result<(usize, ControlFlow<Stop>)> {
+        let p = x.cols();
+        let mut penalty = *self.penalty.get_or_insert_with(|| Penalty::guess(model, x, &state.m));
+        // The factor of the unscaled system: the common factor of all penalties is kept apart.
+        let unit = penalty.times(1.0 / penalty.push);
+        if task.renewed || self.system.is_none() {
+            self.system = Some(Self::factorise(model, x, &unit)?);
+        }
+        let Some(system) = &self.system else { return Ok((0, ControlFlow::Continue(()))) };
+        let mut copy = linalg::product_transposed(&state.factor, &state.factor);
+        let mut own = model.lengths(x, &copy);
+        let mut told = ControlFlow::Continue(());
+        let mut done = 0;
+        while done < ITERATIONS {
+            // M: least squares against the other block shifted by the multipliers.
+            let lambda: Vec<f64> =
+                (0..model.pushes()).map(|k| penalty.push * model.cap(k) * own.push[k] + state.lambda[k]).collect();
+            let eta: Vec<f64> = own.pull.iter().zip(&state.eta).map(|(v, e)| penalty.pull * v - e).collect();
+            let mut rhs = model.push_sum(x, &lambda);
+            linalg::add_scaled(&mut rhs, 1.0, &model.pull_sum(x, &eta));
+            linalg::add_scaled(&mut rhs, penalty.cone, &copy);
+            linalg::add_scaled(&mut rhs, 1.0, &state.z);
+            let mut packed: Vec<f64> = pack(&rhs).iter().map(|v| v / penalty.push).collect();
+            system.solve(&mut packed);
+            state.m = unpack(&packed, p);
+            // Everything else, from the over-relaxed lengths.
+            let lengths = model.lengths(x, &state.m);
+            let relaxed = relax(&lengths, &own);
+            let mut mixed = state.m.clone();
+            mixed.as_mut_slice().iter_mut().zip(copy.as_slice()).for_each(|(m, w)| *m = RELAX * *m + (1.0 - RELAX) * w);
+            let (mut primal, mut dual) = (0.0, 0.0);
+            for k in 0..model.pushes() {
+                let sigma = penalty.push * model.cap(k);
+                let next = hinge_multiplier(state.lambda[k] + sigma * (2.0 - relaxed.push[k]), model.cap(k));
+                let length = relaxed.push[k] + (next - state.lambda[k]) / sigma;
+                primal += sigma * (lengths.push[k] - length).powi(2);
+                dual += sigma * (length - own.push[k]).powi(2);
+                (own.push[k], state.lambda[k]) = (length, next);
+            }
+            let y: Vec<f64> = state.eta.iter().zip(&relaxed.pull).map(|(e, r)| e + penalty.pull * r).collect();
+            let t = simplex_threshold(y.iter().copied(), model.c);
+            for k in 0..y.len() {
+                let next = (y[k] - t).max(0.0);
+                let length = relaxed.pull[k] - (next - state.eta[k]) / penalty.pull;
+                primal += penalty.pull * (lengths.pull[k] - length).powi(2);
+                dual += penalty.pull * (length - own.pull[k]).powi(2);
+                (own.pull[k], state.eta[k]) = (length, next);
+            }
+            let mut shifted = state.z.clone();
+            linalg::add_scaled(&mut shifted, -penalty.cone, &mixed);
+            let next = Positive::part(&shifted)?;
+            let mut positive = next.matrix.clone();
+            linalg::add_scaled(&mut positive, -1.0, &shifted);
+            positive.as_mut_slice().iter_mut().for_each(|v| *v /= penalty.cone);
+            for ((w, new), m) in copy.as_slice().iter().zip(positive.as_slice()).zip(state.m.as_slice()) {
+                primal += penalty.cone * (m - new).powi(2);
+                dual += penalty.cone * (new - w).powi(2);
+            }
+            copy = positive;
+            state.z = next.matrix;
+            done += 1;
+            self.count += 1;
+            told = tick();
+            if told.is_break() {
+                break;
+            }
+            if primal.sqrt() + dual.sqrt() <= 1e-12 * task.size {
+                break;
+            }
+            if self.count >= self.next.max(BALANCE) {
+                self.next = (LATER * self.count as f64) as usize + BALANCE;
+                let ratio = (primal / dual.max(1e-300)).sqrt();
+                if ratio > RATIO {
+                    penalty = penalty.times(STEP);
+                } else if ratio < 1.0 / RATIO {
+                    penalty = penalty.times(1.0 / STEP);
+                }
+            }
+        }
+        self.penalty = Some(penalty);
+        state.factor = Positive::part(&copy)?.factor;
+        Ok((done, told))
+    }
+
+    fn working_target(&self, coordinates: usize) -> usize {
+        (4 * coordinates).max(1000)
+    }
+}
+
+fn relax(lengths: &Lengths, own: &Lengths) -> Lengths {
+    let mix = |new: &[f64], old: &[f64]| new.iter().zip(old).map(|(a, b)| RELAX * a + (1.0 - RELAX) * b).collect();
+    Lengths { push: mix(&lengths.push, &own.push), pull: mix(&lengths.pull, &own.pull) }
+}

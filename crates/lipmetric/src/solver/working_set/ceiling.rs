@@ -1,0 +1,140 @@
+//! The trade-off from which on the zero metric is optimal.
+//!
+//! `c_max = max { <N, M> : max_P rho_M <= 1 }` with `N = sum_D w A`. It is one over the smallest diameter of a metric under
+//! which the mean different-label pair is apart: a problem of the usual form with a single row that pushes, of large cap.
+//! That row is known in closed form, so that only points far out matter: of many, the others are left out until a pass over
+//! all pairs finds one of theirs too long.
+
+use super::balance::balanced;
+use super::outer::{Settings, solve_rows};
+use super::survey::{Query, survey};
+use crate::linalg;
+use crate::pairs::{Cloud, Embedding};
+use crate::problem::{Variant, different_sum, groups};
+use crate::solver::multipliers::Augmented;
+use crate::solver::{Observer, Status};
+use crate::{Error, Matrix, Result};
+
+/// Relative accuracy of `c_max` that is aimed at.
+const ACCURACY: f64 = 1e-2;
+const MAX_ITERATIONS: usize = 400;
+/// From this many points on only those far out are taken, ...
+const MANY: usize = 4000;
+/// ... so many of them, and some of each class.
+const FAR: usize = 1500;
+const EACH: usize = 500;
+/// Rounds of adding points whose pairs were too long.
+const ROUNDS: usize = 6;
+
+/// A lower and an upper bound of `c_max`, about one in a hundred apart where the iterations suffice.
+pub(crate) fn ceiling(cloud: &Cloud, variant: Variant, observer: &mut dyn Observer) -> Result<(f64, f64)> {
+    let (cloud, _) = balanced(cloud, variant)?;
+    let weight = cloud.pair_totals().0;
+    let mut mean = different_sum(&cloud);
+    mean.as_mut_slice().iter_mut().for_each(|v| *v /= weight);
+    let settings = Settings { variant, c: 1.0, tolerance: ACCURACY, max_iterations: MAX_ITERATIONS, rank: None };
+    let (mut below, mut above) = (0.0f64, f64::INFINITY);
+    let mut kept = far_out(&cloud, variant);
+    for _ in 0..ROUNDS {
+        let part = kept.as_ref().map(|keep| {
+            let points: Vec<usize> = (0..cloud.len()).filter(|&i| keep[i]).collect();
+            cloud.part(&points, points.iter().map(|&i| cloud.weight[i]).collect())
+        });
+        let solution =
+            solve_rows(part.as_ref().unwrap_or(&cloud), settings, &mean, &mut Augmented::default(), observer)?;
+        match solution.status {
+            Status::Interrupted => return Err(Error::Interrupted),
+            Status::TimeLimit => {
+                return Err(Error::Numerical {
+                    place: "c_max",
+                    message: "the time limit came before c_max was known; give c absolutely, or more time".to_owned(),
+                });
+            }
+            _ => {}
+        }
+        // Multipliers of some pairs are multipliers of all; the metric is to be measured on all.
+        let m = linalg::product_transposed(&solution.factor, &solution.factor);
+        let size = weight * linalg::inner(&mean, &m);
+        above = above.min(size / solution.bound.max(1e-300));
+        let Some(keep) = kept.as_mut() else { return Ok((size / solution.objective, above)) };
+        let known = solution.objective * (1.0 + 0.3 * ACCURACY);
+        let nothing = (f64::NEG_INFINITY, f64::NEG_INFINITY);
+        let query = Query { variant, window: nothing, beyond: 0.5, most: FAR };
+        let found = survey(&cloud, &Embedding::new(&cloud, &solution.factor), &query);
+        below = below.max(size / found.longest);
+        if found.longest <= known {
+            break;
+        }
+        for &(_, i, j) in found.far.iter().filter(|f| f.0 > 0.9 * known) {
+            (keep[i as usize], keep[j as usize]) = (true, true);
+        }
+    }
+    Ok((below, above))
+}
+
+/// The points farthest from the centres of what bounds the diameter, and a few of each class; `None` where there are not
+/// many points.
+fn far_out(cloud: &Cloud, variant: Variant) -> Option<Vec<bool>> {
+    if cloud.len() < MANY {
+        return None;
+    }
+    let mut keep = vec![false; cloud.len()];
+    let mut lengths: Vec<(f64, usize)> = Vec::with_capacity(cloud.len());
+    for group in groups(cloud, variant) {
+        let centre = centre(&cloud.x, group.clone());
+        lengths.extend(group.map(|i| {
+            let away = cloud.x.row(i).iter().zip(&centre).map(|(v, c)| (v - c).powi(2)).sum::<f64>();
+            (away, i)
+        }));
+    }
+    lengths.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    lengths.iter().take(FAR).for_each(|l| keep[l.1] = true);
+    for group in groups(cloud, Variant::Intra) {
+        let take = (group.len() * EACH).div_ceil(cloud.len()).max(2).min(group.len());
+        (0..take).for_each(|k| keep[group.start + k * group.len() / take] = true);
+    }
+    Some(keep)
+}
+
+fn centre(x: &Matrix, group: std::ops::Range<usize>) -> Vec<f64> {
+    let mut mean = vec![0.0; x.cols()];
+    let count = group.len() as f64;
+    for i in group {
+        mean.iter_mut().zip(x.row(i)).for_each(|(m, v)| *m += v / count);
+    }
+    mean
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::solver::Silent;
+
+    #[test]
+    fn leaving_points_out_changes_nothing_about_the_bounds() {
+        let mut state = 9u64;
+        let mut unit = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) as f64 / f64::from(1u32 << 31)
+        };
+        let n = MANY + 200;
+        let data: Vec<f64> = (0..2 * n).map(|k| unit() + unit() + unit() + (k / 2 % 3) as f64 * 0.4).collect();
+        let class: Vec<u32> = (0..n).map(|i| (i % 3) as u32).collect();
+        let cloud = Cloud::new(&Matrix::from_vec(n, 2, data).unwrap(), &class, &vec![1.0; n]);
+        for variant in [Variant::Diameter, Variant::Intra] {
+            let (below, above) = ceiling(&cloud, variant, &mut Silent).unwrap();
+            assert!(below <= above && above <= 1.03 * below, "{below} {above}");
+            // The lower bound is a metric's own figure: no metric may exceed the upper one.
+            let (all, _) = balanced(&cloud, variant).unwrap();
+            let push = different_sum(&all);
+            for k in 0..8 {
+                let (s, t) = (f64::from(k) * 0.4).sin_cos();
+                let factor = Matrix::from_rows(&[[s, 0.3 * t], [t, -0.3 * s]]);
+                let query = Query { variant, window: (-1.0, -1.0), beyond: 0.9, most: 1 };
+                let longest = survey(&all, &Embedding::new(&all, &factor), &query).longest;
+                let size = linalg::inner(&push, &linalg::product_transposed(&factor, &factor));
+                assert!(size / longest <= above * (1.0 + 1e-9), "{variant:?} {k}");
+            }
+        }
+    }
+}

@@ -1,0 +1,521 @@
+//! The loop: move a point of the reduced problem, certify, look at all pairs, renew the rows.
+
+use super::model::{Model, Push, State, points_within};
+use super::survey::{Query, Survey, survey, window};
+use crate::linalg;
+use crate::linalg::proximal::Positive;
+use crate::pairs::{Cloud, Embedding, weighted_outer};
+use crate::problem::moments::packed_len;
+use crate::problem::{Multipliers, Variant, certify, different_sum, groups, mean_pair, relative_gap};
+use crate::solver::{Observer, Progress, Status, Stop};
+use crate::{Matrix, Result};
+use std::ops::ControlFlow;
+use std::time::Instant;
+
+/// Up to this many coordinates the metric is sought in all of them; above, in a subspace that grows where the multipliers
+/// say that it must, ...
+pub(crate) const DIMENSIONS: usize = 64;
+/// ... by so many directions at a time, up to a size.
+pub(crate) const DIRECTIONS: usize = 12;
+pub(crate) const SUBSPACE: usize = 120;
+/// Points of the sample from which the first scale is taken.
+const SAMPLE: usize = 300;
+/// From this many points on, those that no row refers to are left out of sums.
+const SPARSE: usize = 4000;
+/// Rounds without any progress before the solver gives up.
+const PATIENCE: usize = 120;
+
+/// What to solve and how well.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Settings {
+    pub(crate) variant: Variant,
+    pub(crate) c: f64,
+    pub(crate) tolerance: f64,
+    pub(crate) max_iterations: usize,
+    /// The largest rank of the metric, where the user wants one.
+    pub(crate) rank: Option<usize>,
+}
+
+/// The best point found and what is known about it.
+#[derive(Debug, Clone)]
+pub(crate) struct Solution {
+    /// Coordinates x rank: `M = factor factor^T`.
+    pub(crate) factor: Matrix,
+    pub(crate) objective: f64,
+    pub(crate) bound: f64,
+    pub(crate) status: Status,
+    pub(crate) iterations: usize,
+}
+
+impl Solution {
+    /// The certified relative gap.
+    pub(crate) fn gap(&self) -> f64 {
+        relative_gap(self.objective, self.bound)
+    }
+}
+
+/// Penalties of the three blocks: hinges (times their cap), maximum, cone.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Penalty {
+    pub(crate) push: f64,
+    pub(crate) pull: f64,
+    pub(crate) cone: f64,
+}
+
+impl Penalty {
+    /// What each multiplier can be, over the size of what it multiplies.
+    pub(crate) fn guess(model: &Model, x: &Matrix, m: &Matrix) -> Self {
+        let lengths = model.lengths(x, m);
+        let longest = lengths.pull.iter().fold(0.0f64, |a, &b| a.max(b)).max(1e-12);
+        let p = m.rows() as f64;
+        let trace = (0..m.rows()).map(|k| m[(k, k)]).sum::<f64>();
+        Self { push: 0.5, pull: model.c / longest, cone: 2.0 * model.c * p / trace.max(1e-12) }
+    }
+
+    pub(crate) fn times(&self, t: f64) -> Self {
+        Self { push: self.push * t, pull: self.pull * t, cone: self.cone * t }
+    }
+}
+
+/// How far a move should go.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Task {
+    /// A gradient of this size costs the certificate little.
+    pub(crate) gradient: f64,
+    /// Whether rows or coordinates have changed since the last move.
+    pub(crate) renewed: bool,
+    /// The objective's order of magnitude.
+    pub(crate) size: f64,
+}
+
+/// A method that moves a point of a reduced problem.
+pub(crate) trait Inner {
+    /// Moves the point; returns the iterations done and whether the observer wants to stop.
+    fn advance(
+        &mut self,
+        model: &Model,
+        x: &Matrix,
+        state: &mut State,
+        task: &Task,
+        tick: &mut dyn FnMut() -> ControlFlow<Stop>,
+    ) -> Result<(usize, ControlFlow<Stop>)>;
+
+    /// Pairs on either side of the kink that should have a row.
+    fn working_target(&self, coordinates: usize) -> usize;
+}
+
+struct Outer<'a> {
+    cloud: &'a Cloud,
+    settings: Settings,
+    /// The one row that pushes, where there is only one.
+    only: Option<&'a Matrix>,
+    mean: Matrix,
+    /// The subspace that the metric is sought in: coordinates x directions, orthonormal.
+    basis: Option<Matrix>,
+    model: Model,
+    state: State,
+    best: (f64, Matrix),
+    bound: f64,
+}
+
+/// Solves the problem on a cloud of whitened points, from a first metric (as a factor) where there is one.
+pub(crate) fn solve(
+    cloud: &Cloud,
+    settings: Settings,
+    start: Option<&Matrix>,
+    inner: &mut dyn Inner,
+    observer: &mut dyn Observer,
+) -> Result<Solution> {
+    run(cloud, settings, start, None, inner, observer)
+}
+
+/// The same with `only` as the one row that pushes, with a cap that does not matter.
+pub(super) fn solve_rows(
+    cloud: &Cloud,
+    settings: Settings,
+    only: &Matrix,
+    inner: &mut dyn Inner,
+    observer: &mut dyn Observer,
+) -> Result<Solution> {
+    run(cloud, settings, None, Some(only), inner, observer)
+}
+
+fn run(
+    cloud: &Cloud,
+    settings: Settings,
+    start: Option<&Matrix>,
+    only: Option<&Matrix>,
+    inner: &mut dyn Inner,
+    observer: &mut dyn Observer,
+) -> Result<Solution> {
+    let begun = Instant::now();
+    let mut outer = Outer::begin(cloud, settings, start, only, inner)?;
+    let (mut iterations, mut idle, mut least) = (0, 0, f64::INFINITY);
+    let mut renewed = true;
+    let status = loop {
+        let gap = relative_gap(outer.best.0, outer.bound);
+        let at = |iteration: usize, rows: usize| Progress {
+            iteration,
+            primal: Some(outer.best.0),
+            dual: Some(outer.bound),
+            gap: Some(gap),
+            working_set: Some(rows),
+            seconds: begun.elapsed().as_secs_f64(),
+        };
+        if gap < 0.999 * least {
+            (least, idle) = (gap, 0);
+        } else {
+            idle += 1;
+        }
+        if gap <= settings.tolerance {
+            observer.progress(&at(iterations, outer.rows())).is_break();
+            break Status::Optimal;
+        }
+        if idle > PATIENCE {
+            break Status::Stalled;
+        }
+        if iterations >= settings.max_iterations {
+            break Status::IterationLimit;
+        }
+        let (x, model) = outer.compact();
+        let (rows, mut ticks) = (outer.rows(), iterations);
+        let progress = at(iterations, rows);
+        let mut tick = || {
+            ticks += 1;
+            observer.progress(&Progress { iteration: ticks, seconds: begun.elapsed().as_secs_f64(), ..progress })
+        };
+        let task =
+            Task { gradient: 0.1 * gap.clamp(0.3 * settings.tolerance, 0.3) * settings.c, renewed, size: outer.best.0 };
+        let (done, told) = inner.advance(&model, &x, &mut outer.state, &task, &mut tick)?;
+        iterations += done;
+        renewed = outer.look(inner)?;
+        if let ControlFlow::Break(stop) = told {
+            break stop.status(relative_gap(outer.best.0, outer.bound) <= settings.tolerance);
+        }
+    };
+    Ok(Solution { factor: outer.best.1, objective: outer.best.0, bound: outer.bound, status, iterations })
+}
+
+impl<'a> Outer<'a> {
+    fn begin(
+        cloud: &'a Cloud,
+        settings: Settings,
+        start: Option<&Matrix>,
+        only: Option<&'a Matrix>,
+        inner: &dyn Inner,
+    ) -> Result<Self> {
+        let p = cloud.x.cols();
+        let mean = mean_pair(cloud, settings.variant);
+        let factor = first_factor(cloud, &settings, start)?;
+        let m = linalg::product_transposed(&factor, &factor);
+        let nothing = Model {
+            c: settings.c,
+            push: Vec::new(),
+            sums: Vec::new(),
+            pull: Vec::new(),
+            mean: mean.clone(),
+            linear: None,
+        };
+        let state =
+            State { z: Matrix::zeros(p, p), m, lambda: Vec::new(), eta: vec![settings.c], factor: factor.clone() };
+        let best = (f64::INFINITY, factor);
+        let bound = if only.is_some() { 0.0 } else { even_bound(cloud, &mean, settings.c)? };
+        let mut outer = Self { cloud, settings, only, mean, basis: None, model: nothing, state, best, bound };
+        outer.look(inner)?;
+        let allowed = settings.rank.unwrap_or(p);
+        if p > DIMENSIONS || allowed < p {
+            let (push, pull) = outer.sums();
+            let count = allowed.min(3 * DIRECTIONS);
+            let mut z = pull;
+            linalg::add_scaled(&mut z, -1.0, &push);
+            let eigen = linalg::symmetric_eigen(&z)?;
+            let basis = columns(&eigen.vectors, 0..count);
+            outer.state.m = linalg::congruence(&outer.state.m, &basis);
+            outer.basis = Some(basis);
+            outer.state.factor = Positive::part(&outer.state.m)?.factor;
+            outer.state.z = Matrix::zeros(count, count);
+            if allowed < p {
+                // The first metric has more directions than are allowed.
+                outer.best.0 = f64::INFINITY;
+            }
+            outer.look(inner)?;
+        }
+        Ok(outer)
+    }
+
+    fn rows(&self) -> usize {
+        self.model.pushes() + self.model.pulls()
+    }
+
+    /// The reduced problem in the coordinates of the subspace.
+    fn reduced(&self) -> Model {
+        self.basis.as_ref().map_or_else(|| self.model.clone(), |u| self.model.within(u))
+    }
+
+    /// `sum lambda A` and `sum eta A` in all coordinates.
+    fn sums(&self) -> (Matrix, Matrix) {
+        let x = &self.cloud.x;
+        (self.model.push_sum(x, &self.state.lambda), self.model.pull_sum(x, &self.state.eta))
+    }
+
+    /// The current metric's factor in all coordinates.
+    fn factor(&self) -> Matrix {
+        self.basis.as_ref().map_or_else(|| self.state.factor.clone(), |u| linalg::product(u, &self.state.factor))
+    }
+
+    /// The reduced problem in the coordinates of the subspace, and the points that it refers to.
+    fn compact(&self) -> (Matrix, Model) {
+        let mut model = self.reduced();
+        let x = points_within(self.cloud, self.basis.as_ref());
+        if x.rows() < SPARSE {
+            return (x, model);
+        }
+        let pairs = || model.push.iter().map(|r| (r.i, r.j)).chain(model.pull.iter().copied());
+        let mut used: Vec<u32> = pairs().flat_map(|(i, j)| [i, j]).collect();
+        used.sort_unstable();
+        used.dedup();
+        let mut place = vec![0u32; x.rows()];
+        used.iter().enumerate().for_each(|(k, &i)| place[i as usize] = k as u32);
+        let rows: Vec<usize> = used.iter().map(|&i| i as usize).collect();
+        // The order of points, and so that of rows, stays.
+        for row in &mut model.push {
+            (row.i, row.j) = (place[row.i as usize], place[row.j as usize]);
+        }
+        for pair in &mut model.pull {
+            *pair = (place[pair.0 as usize], place[pair.1 as usize]);
+        }
+        (x.select_rows(&rows), model)
+    }
+
+    /// Certifies, evaluates the metric on all pairs, and renews rows and subspace; tells whether any have changed.
+    fn look(&mut self, inner: &dyn Inner) -> Result<bool> {
+        let mut grown = false;
+        if !self.state.lambda.is_empty() {
+            let (push, pull) = self.sums();
+            let total: f64 = self.state.lambda.iter().sum();
+            let found =
+                certify(&Multipliers { push: &push, total, pull: &pull, load: 0.0 }, &self.mean, self.settings.c)?;
+            self.bound = self.bound.max(found.value);
+            if self.basis.is_some() {
+                grown = self.grow(&push, &pull)?;
+            }
+        }
+        let factor = self.factor();
+        if factor.cols() == 0 {
+            return Ok(grown);
+        }
+        let q = packed_len(self.state.m.rows());
+        let nothing = (f64::NEG_INFINITY, f64::NEG_INFINITY);
+        let window = if self.only.is_some() { nothing } else { window(self.cloud, &factor, inner.working_target(q)) };
+        let most = (q / 2).clamp(60, 1500);
+        let query = Query { variant: self.settings.variant, window, beyond: 0.5, most };
+        let found = survey(self.cloud, &Embedding::new(self.cloud, &factor), &query);
+        let (t, objective) = match self.only {
+            Some(row) => {
+                let t = 2.0 / linalg::inner(row, &linalg::product_transposed(&factor, &factor));
+                (t, self.settings.c * t * found.longest)
+            }
+            None => found.rescaled(self.settings.c, window),
+        };
+        if objective < self.best.0 {
+            let mut scaled = factor.clone();
+            scaled.as_mut_slice().iter_mut().for_each(|v| *v *= t.sqrt());
+            self.best = (objective, scaled);
+        }
+        Ok(self.renew(found, window, &factor) || grown)
+    }
+
+    /// Rows for what a pass has found.
+    fn renew(&mut self, found: Survey, window: (f64, f64), factor: &Matrix) -> bool {
+        let Survey { near, mut below, mut below_weight, longest, far, .. } = found;
+        let mut push: Vec<Push> = near.iter().map(|n| n.0).collect();
+        let embedding = Embedding::new(self.cloud, factor);
+        // Multipliers strictly between their bounds keep their rows wherever the pair is now.
+        let mut kept = Vec::new();
+        for (row, &l) in self.model.push.iter().zip(&self.state.lambda) {
+            let known = || push.binary_search_by_key(&(row.i, row.j), |r| (r.i, r.j)).is_ok();
+            if l > 0.0 && l < row.cap && !known() {
+                kept.push(*row);
+            }
+        }
+        let inside = kept.iter().filter(|r| embedding.squared_distance(r.i as usize, r.j as usize) < window.0);
+        let inside: Vec<(usize, usize, f64)> = inside.map(|r| (r.i as usize, r.j as usize, r.cap)).collect();
+        below_weight -= inside.iter().map(|r| r.2).sum::<f64>();
+        linalg::add_scaled(&mut below, -1.0, &weighted_outer(&self.cloud.x, inside.into_iter()));
+        push.append(&mut kept);
+        push.sort_unstable_by_key(|r| (r.i, r.j));
+        let mut pull: Vec<(u32, u32)> = far.iter().map(|f| (f.1, f.2)).collect();
+        for (pair, &e) in self.model.pull.iter().zip(&self.state.eta) {
+            if e > 0.0 || embedding.squared_distance(pair.0 as usize, pair.1 as usize) > 0.8 * longest {
+                pull.push(*pair);
+            }
+        }
+        pull.sort_unstable();
+        pull.dedup();
+        let mut sums = Vec::new();
+        if let Some(row) = self.only {
+            // Its multiplier is half the objective at most.
+            sums.push((row.clone(), self.model.sums.first().map_or(self.best.0, |s| s.1)));
+        }
+        if below_weight > 1e-9 {
+            below.as_mut_slice().iter_mut().for_each(|v| *v /= below_weight);
+            sums.push((below, below_weight));
+        }
+        let changed = push != self.model.push || pull != self.model.pull || sums != self.model.sums;
+        if changed {
+            let next = Model { push, sums, pull, ..self.model.clone() };
+            let (from, to) = (self.reduced(), self.basis.as_ref().map_or_else(|| next.clone(), |u| next.within(u)));
+            self.state.moved(&from, &to, &points_within(self.cloud, self.basis.as_ref()));
+            self.model = next;
+        }
+        changed
+    }
+
+    /// Adds the directions in which the multipliers are least feasible; drops the least used ones where there are too many.
+    fn grow(&mut self, push: &Matrix, pull: &Matrix) -> Result<bool> {
+        let Some(basis) = &self.basis else { return Ok(false) };
+        let (p, r) = (basis.rows(), basis.cols());
+        let mut z = pull.clone();
+        linalg::add_scaled(&mut z, -1.0, push);
+        let eigen = linalg::symmetric_eigen(&z)?;
+        let tiny = 1e-3 * self.settings.tolerance * self.settings.c;
+        let wanted = eigen.values.iter().take_while(|&&v| v < -tiny).count().min(DIRECTIONS);
+        let most = self.settings.rank.unwrap_or(SUBSPACE).min(p);
+        if wanted == 0 {
+            return Ok(false);
+        }
+        // The directions that the metric uses, the most used first.
+        let own = linalg::symmetric_eigen(&linalg::product_transposed(&self.state.factor, &self.state.factor))?;
+        let top = own.values.last().copied().unwrap_or(0.0);
+        let used = own.values.iter().filter(|&&v| v > 1e-6 * top).count();
+        let wanted = wanted.min(most.saturating_sub(used));
+        if wanted == 0 {
+            return Ok(false);
+        }
+        let keep = (most - wanted).min(r);
+        let rotation = columns(&own.vectors, r - keep..r);
+        let mut next = Matrix::zeros(p, keep + wanted);
+        let kept = linalg::product(basis, &rotation);
+        for a in 0..p {
+            next.row_mut(a)[..keep].copy_from_slice(kept.row(a));
+        }
+        let mut count = keep;
+        for k in 0..wanted {
+            let mut v: Vec<f64> = (0..p).map(|a| eigen.vectors[(a, k)]).collect();
+            for _ in 0..2 {
+                for b in 0..count {
+                    let t: f64 = (0..p).map(|a| next[(a, b)] * v[a]).sum();
+                    (0..p).for_each(|a| v[a] -= t * next[(a, b)]);
+                }
+            }
+            let norm = linalg::dot(&v, &v).sqrt();
+            if norm > 1e-6 {
+                (0..p).for_each(|a| next[(a, count)] = v[a] / norm);
+                count += 1;
+            }
+        }
+        if count == keep {
+            return Ok(false);
+        }
+        let next = columns(&next, 0..count);
+        let pad = |a: &Matrix| {
+            let small = linalg::congruence(a, &rotation);
+            let mut out = Matrix::zeros(count, count);
+            for i in 0..keep {
+                out.row_mut(i)[..keep].copy_from_slice(small.row(i));
+            }
+            out
+        };
+        self.state.m = pad(&self.state.m);
+        self.state.z = pad(&self.state.z);
+        let factor = linalg::transposed_product(&rotation, &self.state.factor);
+        let mut padded = Matrix::zeros(count, factor.cols());
+        for i in 0..keep {
+            padded.row_mut(i).copy_from_slice(factor.row(i));
+        }
+        self.state.factor = padded;
+        self.basis = Some(next);
+        Ok(true)
+    }
+}
+
+/// The bound from multipliers that are all equal: a fair one where nearly all pairs can be told apart.
+pub(crate) fn even_bound(cloud: &Cloud, mean: &Matrix, c: f64) -> Result<f64> {
+    let (push, mut pull) = (different_sum(cloud), mean.clone());
+    pull.as_mut_slice().iter_mut().for_each(|v| *v *= c);
+    let even = Multipliers { push: &push, total: cloud.pair_totals().0, pull: &pull, load: 0.0 };
+    Ok(certify(&even, mean, c)?.value)
+}
+
+pub(crate) fn columns(a: &Matrix, range: std::ops::Range<usize>) -> Matrix {
+    let mut out = Matrix::zeros(a.rows(), range.len());
+    for i in 0..a.rows() {
+        out.row_mut(i).copy_from_slice(&a.row(i)[range.clone()]);
+    }
+    out
+}
+
+/// A first metric: of the identity and some inverses of the within-class covariance (as in a discriminant analysis), in
+/// their best multiples, and a given one, the best on a sample.
+pub(crate) fn first_factor(cloud: &Cloud, settings: &Settings, start: Option<&Matrix>) -> Result<Matrix> {
+    let p = cloud.x.cols();
+    let part = if cloud.len() > SAMPLE { cloud.thinned(SAMPLE) } else { cloud.clone() };
+    let share = part.pair_totals().0 / cloud.pair_totals().0;
+    let everything = (f64::NEG_INFINITY, f64::INFINITY);
+    let query = Query { variant: settings.variant, window: everything, beyond: 0.9, most: 1 };
+    let total = cloud.weight.iter().sum::<f64>();
+    let mut within = Matrix::zeros(p, p);
+    for group in groups(cloud, Variant::Intra) {
+        let weight: f64 = cloud.weight[group.clone()].iter().sum();
+        let own = group_scatter(cloud, group);
+        linalg::add_scaled(&mut within, 1.0 / (total * weight), &own);
+    }
+    let eigen = linalg::symmetric_eigen(&within)?;
+    let top = eigen.values.last().copied().unwrap_or(0.0).max(1e-300);
+    let shapes: [fn(f64) -> f64; 4] = [|_| 1.0, |w| 1.0 / (w + 0.3), |w| 1.0 / (w + 0.1), |w| 1.0 / (w + 0.03)];
+    let mut candidates: Vec<Matrix> = start.cloned().into_iter().collect();
+    for shape in shapes {
+        let sizes: Vec<f64> = eigen.values.iter().map(|w| shape(w.max(0.0) / top)).collect();
+        let most = sizes.iter().fold(0.0f64, |a, &b| a.max(b)).max(1e-12);
+        let mut factor = eigen.vectors.clone();
+        for a in 0..p {
+            for (v, s) in factor.row_mut(a).iter_mut().zip(&sizes) {
+                *v *= (s / most).max(1e-4).sqrt();
+            }
+        }
+        candidates.push(factor);
+    }
+    let mut best: Option<(f64, Matrix)> = None;
+    for mut factor in candidates {
+        let found = survey(&part, &Embedding::new(&part, &factor), &query);
+        let (t, value) = found.rescaled(settings.c * share, everything);
+        // At the smallest multiples nothing is told apart: one under which the longest pair is just apart is a better start.
+        let t = t.max(2.0 / found.longest.max(1e-12)).sqrt();
+        factor.as_mut_slice().iter_mut().for_each(|v| *v *= t);
+        if best.as_ref().is_none_or(|b| value < b.0) {
+            best = Some((value, factor));
+        }
+    }
+    Ok(best.map_or_else(|| Matrix::identity(p), |b| b.1))
+}
+
+/// `W sum w (x - mean)(x - mean)^T` over a group, with `W` its weight.
+fn group_scatter(cloud: &Cloud, group: std::ops::Range<usize>) -> Matrix {
+    let p = cloud.x.cols();
+    let total: f64 = cloud.weight[group.clone()].iter().sum();
+    let mut mean = vec![0.0; p];
+    for i in group.clone() {
+        mean.iter_mut().zip(cloud.x.row(i)).for_each(|(m, v)| *m += cloud.weight[i] * v / total);
+    }
+    let mut plain = Matrix::zeros(group.len(), p);
+    let mut scaled = Matrix::zeros(group.len(), p);
+    for (row, i) in group.enumerate() {
+        for (k, (v, m)) in cloud.x.row(i).iter().zip(&mean).enumerate() {
+            plain[(row, k)] = v - m;
+            scaled[(row, k)] = total * cloud.weight[i] * (v - m);
+        }
+    }
+    let mut out = linalg::transposed_product(&plain, &scaled);
+    linalg::symmetrise(&mut out);
+    out
+}

@@ -1,0 +1,386 @@
+//! The solvers for large problems, and the paper's, against certified optima and plain code.
+
+use crate::lip_common::{blobs, load, pair_objective};
+use lipmetric::method::{ClassWeights, Fit, Learner, Lip, LipAdmm, LipAuto, Solver, Training};
+use lipmetric::problem::{Slack, Variant};
+use lipmetric::solver::{Budget, Observer, Progress, Silent, Status, Stop};
+use lipmetric::{Labels, Matrix};
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+fn optima() -> Vec<(String, Variant, f64, f64)> {
+    let path = format!("{}/tests/data/lip/optima.csv", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(path).unwrap();
+    text.lines()
+        .skip(1)
+        .map(|line| {
+            let cells: Vec<&str> = line.split(',').collect();
+            let variant = if cells[1] == "D" { Variant::Diameter } else { Variant::Intra };
+            (cells[0].to_owned(), variant, cells[2].parse().unwrap(), cells[3].parse().unwrap())
+        })
+        .collect()
+}
+
+/// The reported objective is the true one, and no bound exceeds it.
+fn honest(data: &Training<'_>, fit: &Fit, variant: Variant, what: &str) {
+    let outcome = &fit.outcome;
+    let objective = pair_objective(data, &fit.metric, variant, outcome.c.unwrap());
+    let reported = outcome.objective.unwrap();
+    assert!((objective / reported - 1.0).abs() < 1e-7, "{what}: reported {reported}, true {objective}");
+    assert!(outcome.dual.unwrap() <= reported * (1.0 + 1e-9), "{what}");
+    let gap = outcome.gap.unwrap();
+    assert!((gap - (reported - outcome.dual.unwrap()) / reported).abs() < 1e-9, "{what}");
+}
+
+#[test]
+fn the_method_of_multipliers_certifies_the_reference_optima() {
+    for (name, variant, lower, upper) in optima() {
+        let (x, y) = load(&name);
+        let data = Training::new(&x, &y).unwrap();
+        let fit = LipAdmm::new(variant).solver(Solver::Augmented).fit(&data, &mut Silent).unwrap();
+        assert_eq!(fit.outcome.status, Status::Optimal, "{name} {variant:?}");
+        assert!(fit.outcome.gap.unwrap() <= 1e-3, "{name} {variant:?}");
+        honest(&data, &fit, variant, &name);
+        let objective = fit.outcome.objective.unwrap();
+        assert!(objective >= lower * (1.0 - 1e-9) && objective <= upper * 1.001, "{name}: {objective}");
+        assert!(fit.outcome.dual.unwrap() <= upper * (1.0 + 1e-9), "{name}");
+    }
+}
+
+#[test]
+fn the_practical_admm_certifies_reference_optima() {
+    for (name, variant, lower, upper) in optima() {
+        if !["echo", "fertility", "haberman", "diabetes", "australian"].contains(&name.as_str()) {
+            continue;
+        }
+        let (x, y) = load(&name);
+        let data = Training::new(&x, &y).unwrap();
+        let fit = LipAdmm::new(variant).tolerance(1e-2).fit(&data, &mut Silent).unwrap();
+        assert_eq!(fit.outcome.status, Status::Optimal, "{name} {variant:?}");
+        assert!(fit.outcome.gap.unwrap() <= 1e-2, "{name} {variant:?}");
+        honest(&data, &fit, variant, &name);
+        assert!(fit.outcome.objective.unwrap() >= lower * (1.0 - 1e-9), "{name}");
+        assert!(fit.outcome.dual.unwrap() <= upper * (1.0 + 1e-9), "{name}");
+    }
+}
+
+#[test]
+fn the_papers_algorithm_goes_down_and_its_bound_is_one() {
+    let (x, y) = load("haberman");
+    let data = Training::new(&x, &y).unwrap();
+    let lip = LipAdmm::diameter().paper().mu(0.01);
+    let after = |iterations: usize| lip.clone().max_iterations(iterations).fit(&data, &mut Silent).unwrap();
+    let (early, late) = (after(5), after(1500));
+    for fit in [&early, &late] {
+        assert_eq!(fit.outcome.status, Status::IterationLimit);
+        honest(&data, fit, Variant::Diameter, "haberman");
+        assert!(fit.outcome.dual.unwrap() <= 303.292_764_501 * (1.0 + 1e-9));
+        assert!(fit.outcome.objective.unwrap() >= 303.292_764_472 * (1.0 - 1e-9));
+    }
+    assert!(late.outcome.objective.unwrap() < early.outcome.objective.unwrap());
+    assert!(late.outcome.gap.unwrap() < early.outcome.gap.unwrap());
+}
+
+#[test]
+fn many_pairs_are_streamed_to_a_certified_gap() {
+    let (x, y) = blobs(1500, 4, 3, 5);
+    let data = Training::new(&x, &y).unwrap();
+    let exact = Lip::diameter().c_relative(0.05).fit(&data, &mut Silent).unwrap();
+    let c = exact.outcome.c.unwrap();
+    let fit = LipAdmm::diameter().solver(Solver::Augmented).c(c).tolerance(0.03).fit(&data, &mut Silent).unwrap();
+    assert_eq!(fit.outcome.status, Status::Optimal);
+    honest(&data, &fit, Variant::Diameter, "blobs");
+    assert!(fit.outcome.objective.unwrap() >= exact.outcome.dual.unwrap() * (1.0 - 1e-9));
+    assert!(fit.outcome.dual.unwrap() <= exact.outcome.objective.unwrap() * (1.0 + 1e-9));
+}
+
+#[test]
+fn a_small_gap_is_not_held_up_by_the_rounding_of_the_hinges() {
+    let (x, y) = blobs(1500, 2, 3, 5);
+    let data = Training::new(&x, &y).unwrap();
+    let lip = LipAdmm::diameter().solver(Solver::Augmented).c(20_000.0).tolerance(1e-7);
+    let fit = lip.fit(&data, &mut Silent).unwrap();
+    assert_eq!(fit.outcome.status, Status::Optimal, "{:?}", fit.outcome);
+    honest(&data, &fit, Variant::Diameter, "blobs");
+}
+
+#[test]
+fn many_rows_are_begun_on_a_sample_and_certified_on_all() {
+    // More than two first samples of 2,000 rows, so that there is a level before the last.
+    let (x, y) = blobs(4400, 3, 3, 8);
+    let data = Training::new(&x, &y).unwrap();
+    for variant in [Variant::Diameter, Variant::Intra] {
+        let lip = LipAdmm::new(variant).solver(Solver::Augmented).c(50_000.0);
+        let fit = lip.clone().tolerance(0.02).fit(&data, &mut Silent).unwrap();
+        assert_eq!(fit.outcome.status, Status::Optimal);
+        honest(&data, &fit, variant, "blobs");
+        // A better metric must not fall below the bound.
+        let better = lip.tolerance(2e-3).fit(&data, &mut Silent).unwrap();
+        honest(&data, &better, variant, "blobs");
+        assert!(fit.outcome.dual.unwrap() <= better.outcome.objective.unwrap() * (1.0 + 1e-9));
+    }
+}
+
+#[test]
+fn c_max_is_close_to_the_exact_one() {
+    let (x, y) = load("echo");
+    let data = Training::new(&x, &y).unwrap();
+    for variant in [Variant::Diameter, Variant::Intra] {
+        let exact = Lip::new(variant).c_max(&data, &mut Silent).unwrap();
+        let fit = LipAdmm::new(variant).solver(Solver::Augmented).c_relative(0.1).fit(&data, &mut Silent).unwrap();
+        let ours = fit.outcome.c_max.unwrap();
+        assert!(ours <= exact * (1.0 + 1e-6) && ours >= 0.98 * exact, "{ours} {exact}");
+        honest(&data, &fit, variant, "echo");
+    }
+}
+
+#[test]
+fn more_features_than_a_system_could_hold_are_certified_in_a_growing_subspace() {
+    let (x, y) = blobs(100, 70, 3, 11);
+    let data = Training::new(&x, &y).unwrap();
+    for solver in [Solver::Augmented, Solver::Admm] {
+        let lip = LipAdmm::diameter().solver(solver).c(100.0).tolerance(0.2).max_iterations(100);
+        let fit = lip.fit(&data, &mut Silent).unwrap();
+        honest(&data, &fit, Variant::Diameter, "blobs");
+        assert!(fit.outcome.objective.unwrap() < 2.0 * 100.0 * 100.0 / 3.0);
+        let low = lip.rank(2).fit(&data, &mut Silent).unwrap();
+        assert!(low.metric.rank() <= 2);
+        honest(&data, &low, Variant::Diameter, "blobs of rank 2");
+    }
+}
+
+#[test]
+fn results_do_not_depend_on_the_number_of_threads() {
+    let (x, y) = blobs(400, 5, 3, 3);
+    let data = Training::new(&x, &y).unwrap();
+    for solver in [Solver::Augmented, Solver::Admm, Solver::Paper] {
+        let lip = LipAdmm::intra().solver(solver).c(5.0).max_iterations(60);
+        let with = |threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| lip.fit(&data, &mut Silent).unwrap())
+        };
+        let (one, three) = (with(1), with(3));
+        assert_eq!(one.metric.factor().as_slice(), three.metric.factor().as_slice(), "{solver:?}");
+        assert_eq!(one.outcome, three.outcome, "{solver:?}");
+    }
+}
+
+#[test]
+fn streamed_results_do_not_depend_on_the_number_of_threads() {
+    for (rows, features) in [(4400, 3), (200, 70)] {
+        let (x, y) = blobs(rows, features, 3, 3);
+        let data = Training::new(&x, &y).unwrap();
+        let lip = LipAdmm::intra().solver(Solver::Augmented).c(500.0).max_iterations(12);
+        let with = |threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| lip.fit(&data, &mut Silent).unwrap())
+        };
+        let (one, three) = (with(1), with(3));
+        assert_eq!(one.metric.factor().as_slice(), three.metric.factor().as_slice(), "{rows} x {features}");
+        assert_eq!(one.outcome, three.outcome, "{rows} x {features}");
+    }
+}
+
+#[test]
+fn a_weight_counts_like_equal_rows() {
+    let (x, y) = load("echo");
+    let mut rows: Vec<usize> = (0..x.rows()).collect();
+    rows.extend([0, 3, 3]);
+    let mut weights = vec![1.0; x.rows()];
+    (weights[0], weights[3]) = (2.0, 3.0);
+    let names: Vec<String> = rows.iter().map(|&i| y.codes()[i].to_string()).collect();
+    let (repeated, labels) = (x.select_rows(&rows), Labels::from_names(&names));
+    for solver in [Solver::Augmented, Solver::Admm] {
+        let lip = LipAdmm::diameter().solver(solver).tolerance(1e-2);
+        let one = lip.fit(&Training::new(&x, &y).unwrap().with_weights(&weights).unwrap(), &mut Silent).unwrap();
+        let two = lip.fit(&Training::new(&repeated, &labels).unwrap(), &mut Silent).unwrap();
+        for (a, b) in [(&one.outcome, &two.outcome), (&two.outcome, &one.outcome)] {
+            assert!(a.dual.unwrap() <= b.objective.unwrap() * (1.0 + 1e-9), "{solver:?}");
+        }
+    }
+}
+
+#[test]
+fn constant_features_and_duplicates_across_classes_do_no_harm() {
+    let (x, y) = load("fertility");
+    let mut wider = Matrix::zeros(x.rows(), x.cols() + 2);
+    for i in 0..x.rows() {
+        wider.row_mut(i)[..x.cols()].copy_from_slice(x.row(i));
+        wider[(i, x.cols())] = 7.0;
+        wider[(i, x.cols() + 1)] = 3.0 * x[(i, 0)] - x[(i, 1)];
+    }
+    let data = Training::new(&wider, &y).unwrap();
+    for solver in [Solver::Augmented, Solver::Admm, Solver::Paper] {
+        let fit = LipAdmm::diameter().solver(solver).max_iterations(400).fit(&data, &mut Silent).unwrap();
+        honest(&data, &fit, Variant::Diameter, solver.name());
+        assert!(fit.outcome.notes.iter().any(|n| n.contains("1 pairs of equal rows")), "{:?}", fit.outcome.notes);
+        assert!(fit.outcome.dual.unwrap() <= 15.797, "{solver:?}");
+    }
+}
+
+#[test]
+fn a_fit_that_is_told_to_stop_says_so_and_is_still_certified() {
+    let (x, y) = load("voting");
+    let data = Training::new(&x, &y).unwrap();
+    for solver in [Solver::Augmented, Solver::Admm, Solver::Paper] {
+        let lip = LipAdmm::diameter().solver(solver).tolerance(1e-9);
+        let fit = lip.fit(&data, &mut Budget::new(Some(Duration::ZERO), Silent)).unwrap();
+        assert_eq!(fit.outcome.status, Status::TimeLimit, "{solver:?}");
+        honest(&data, &fit, Variant::Diameter, solver.name());
+    }
+}
+
+/// Stops a fit after so many calls.
+struct After(usize);
+
+impl Observer for After {
+    fn progress(&mut self, _: &Progress) -> ControlFlow<Stop> {
+        self.0 = self.0.saturating_sub(1);
+        if self.0 == 0 { ControlFlow::Break(Stop::TimeLimit) } else { ControlFlow::Continue(()) }
+    }
+}
+
+#[test]
+fn a_fit_that_is_stopped_at_its_goal_is_optimal() {
+    let (x, y) = load("haberman");
+    let data = Training::new(&x, &y).unwrap();
+    let (wide, labels) = blobs(1600, 3, 3, 2);
+    let streamed = Training::new(&wide, &labels).unwrap();
+    let mut seen = Vec::new();
+    for (data, solver, c, tolerance) in [
+        (&data, Solver::Augmented, 1.0, 0.3),
+        (&data, Solver::Admm, 1.0, 0.3),
+        (&data, Solver::Paper, 100.0, 0.9),
+        (&streamed, Solver::Augmented, 1000.0, 0.3),
+    ] {
+        let lip = LipAdmm::diameter().solver(solver).c(c).mu(0.01).tolerance(tolerance);
+        for calls in (1..40).step_by(3) {
+            let outcome = lip.fit(data, &mut After(calls)).unwrap().outcome;
+            let expected = if outcome.gap.unwrap() <= tolerance { Status::Optimal } else { Status::TimeLimit };
+            assert_eq!(outcome.status, expected, "{solver:?} after {calls}: {outcome:?}");
+            seen.push(outcome.status);
+        }
+    }
+    // Both ways to end occur.
+    assert!(seen.contains(&Status::Optimal) && seen.contains(&Status::TimeLimit));
+}
+
+#[test]
+fn classes_can_count_the_same() {
+    let (x, y) = load("fertility");
+    let data = Training::new(&x, &y).unwrap();
+    let exact = Lip::diameter().class_weights(ClassWeights::Balanced).fit(&data, &mut Silent).unwrap().outcome;
+    let plain = Lip::diameter().fit(&data, &mut Silent).unwrap().outcome;
+    assert!((exact.objective.unwrap() / plain.objective.unwrap() - 1.0).abs() > 0.05);
+    for solver in [Solver::Augmented, Solver::Admm, Solver::Paper] {
+        let lip = LipAdmm::diameter().solver(solver).class_weights(ClassWeights::Balanced);
+        let lip = lip.tolerance(1e-2).max_iterations(if solver == Solver::Paper { 300 } else { 20_000 });
+        let outcome = lip.fit(&data, &mut Silent).unwrap().outcome;
+        assert!(outcome.objective.unwrap() >= exact.dual.unwrap() * (1.0 - 1e-9), "{solver:?}");
+        assert!(outcome.dual.unwrap() <= exact.objective.unwrap() * (1.0 + 1e-9), "{solver:?}");
+        if solver != Solver::Paper {
+            assert!(outcome.gap.unwrap() <= 1e-2, "{solver:?}");
+        }
+    }
+    let wrong = LipAdmm::diameter().class_weights(ClassWeights::Given(vec![1.0])).fit(&data, &mut Silent);
+    assert!(wrong.unwrap_err().to_string().contains("class weights"));
+}
+
+#[test]
+fn a_start_near_the_optimum_is_used() {
+    for (x, y, c) in [
+        (load("diabetes").0, load("diabetes").1, 1.0),
+        (blobs(1500, 4, 3, 5).0, blobs(1500, 4, 3, 5).1, 3000.0),
+        (blobs(120, 70, 3, 6).0, blobs(120, 70, 3, 6).1, 30.0),
+    ] {
+        let data = Training::new(&x, &y).unwrap();
+        let lip = LipAdmm::diameter().solver(Solver::Augmented).c(c).tolerance(1e-2).max_iterations(200);
+        let near = lip.fit(&data, &mut Silent).unwrap();
+        let (cold, warm) = (lip.clone().max_iterations(1), lip.max_iterations(1).start_from(&near.metric));
+        let (cold, warm) = (cold.fit(&data, &mut Silent).unwrap(), warm.fit(&data, &mut Silent).unwrap());
+        let (cold, warm) = (cold.outcome.objective.unwrap(), warm.outcome.objective.unwrap());
+        assert!(warm <= near.outcome.objective.unwrap() * 1.02 && warm < cold, "{warm} {cold}");
+    }
+}
+
+/// Keeps what a fit has decided.
+#[derive(Default)]
+struct Decisions(Vec<String>);
+
+impl Observer for Decisions {
+    fn progress(&mut self, _: &Progress) -> ControlFlow<Stop> {
+        ControlFlow::Continue(())
+    }
+
+    fn decided(&mut self, what: &str) {
+        self.0.push(what.to_owned());
+    }
+}
+
+#[test]
+fn the_automatic_choice_is_told_with_its_reason() {
+    let (x, y) = load("echo");
+    let small = Training::new(&x, &y).unwrap();
+    let (wide, labels) = blobs(60, 40, 3, 1);
+    let large = Training::new(&wide, &labels).unwrap();
+    let larger = LipAdmm::diameter().solver(Solver::Augmented).c(10.0).max_iterations(3);
+    for (lip, data, solver, words) in [
+        (Lip::diameter(), &small, "exact", ["44 rows", "7 features", "2 classes", "up to 3000 rows and 36 features"]),
+        (
+            Lip::diameter().slack(Slack::Instance),
+            &small,
+            "exact",
+            ["44", "7", "2", "up to 1500 rows with a slack per row"],
+        ),
+        (Lip::diameter(), &large, "augmented", ["60 rows", "40 features", "3 classes", "36 features"]),
+    ] {
+        let auto = LipAuto::new(lip.c(0.1), larger.clone());
+        let mut decisions = Decisions::default();
+        let mut observer = Budget::new(None, &mut decisions);
+        let fit = auto.fit(data, &mut observer).unwrap();
+        assert_eq!(decisions.0.len(), 1);
+        let text = &decisions.0[0];
+        assert!(text.starts_with(&format!("solver auto: {solver} for ")), "{text}");
+        assert!(words.iter().all(|w| text.contains(w)), "{text}");
+        assert_eq!(auto.parameters_for(data)["solver"], solver);
+        assert_eq!(fit.outcome.notes.iter().any(|n| n.contains("augmented")), solver == "augmented");
+    }
+    let only = LipAuto::only_exact(Lip::diameter());
+    assert_eq!(only.choose(&large), Solver::Exact);
+    assert!(only.explain(&large).contains("no other solver"));
+}
+
+#[test]
+fn wrong_parameters_are_named_with_a_remedy() {
+    let (x, y) = load("echo");
+    let data = Training::new(&x, &y).unwrap();
+    let other = Lip::diameter().fit(&data, &mut Silent).unwrap().metric;
+    let message = |lip: LipAdmm| lip.fit(&data, &mut Silent).unwrap_err().to_string();
+    for (lip, words) in [
+        (LipAdmm::diameter().c(-1.0), ["`c`", "-1"]),
+        (LipAdmm::diameter().c_relative(1.5), ["`c-rel`", "1.5"]),
+        (LipAdmm::diameter().mu(0.0), ["`mu`", "the paper uses 1"]),
+        (LipAdmm::diameter().tolerance(2.0), ["`tol`", "2"]),
+        (LipAdmm::diameter().max_iterations(0), ["`max-iter`", "at least 1"]),
+        (LipAdmm::diameter().rank(0), ["`rank`", "from 1 to"]),
+        (LipAdmm::diameter().rank(8), ["`rank`", "7"]),
+        (LipAdmm::diameter().paper().rank(2), ["`rank`", "admm"]),
+        (LipAdmm::diameter().paper().start_from(&other), ["`warm-start`", "own start"]),
+        (LipAdmm::diameter().slack(Slack::Instance), ["`slack`", "exact"]),
+        (LipAdmm::diameter().solver(Solver::Exact), ["`solver`", "Lip"]),
+        (LipAdmm::diameter().c(1e9).solver(Solver::Augmented), ["too large", "c_max"]),
+        (LipAdmm::diameter().c(1e9), ["too large", "c_max"]),
+    ] {
+        let text = message(lip.clone());
+        assert!(words.iter().all(|w| text.contains(w)), "{lip:?}: {text}");
+    }
+}
+
+#[test]
+fn the_automatic_choice_follows_its_rule() {
+    assert_eq!(Solver::automatic(414, 14, 2), Solver::Exact);
+    assert_eq!(Solver::automatic(3_000, 36, 10), Solver::Exact);
+    assert_eq!(Solver::automatic(3_001, 10, 2), Solver::Augmented);
+    assert_eq!(Solver::automatic(100, 37, 2), Solver::Augmented);
+    assert_eq!(Solver::automatic(70_000, 784, 10), Solver::Augmented);
+}

@@ -1,0 +1,20 @@
+//! Tests of the library through its public surface: one binary, a file per subject.
+
+#![allow(clippy::unwrap_used)]
+
+mod admm;
+mod comparison;
+mod knn;
+mod knn_classifier;
+mod lip_common;
+mod lip_family;
+mod lip_properties;
+mod lip_reference;
+mod lipschitz_bounds;
+mod lipschitz_extension;
+mod lipschitz_margins;
+mod lipschitz_radius;
+mod prepare;
+mod rivals;
+mod tuned;
+mod tuned_forms;

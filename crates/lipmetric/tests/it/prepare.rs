@@ -1,0 +1,193 @@
+//! Preparation: what columns are taken for, what is refused and how, and that a fitted preparation is replayed.
+
+use lipmetric::data::{Column, Table, Values};
+use lipmetric::prepare::{ColumnRef, Encoding, Fill, Kind, Preparation, Roles, Scaling, Schema, Unseen};
+use proptest::prelude::*;
+
+fn table(columns: &[(&str, &[&str])]) -> Table {
+    let rows = columns[0].1.len() as u64;
+    Table {
+        origin: "t.csv".into(),
+        columns: columns
+            .iter()
+            .map(|(name, cells)| Column { name: (*name).into(), values: Values::Text(cells.iter().collect()) })
+            .collect(),
+        named: true,
+        sparse: false,
+        lines: (2..2 + rows).collect(),
+        first_row: 0,
+    }
+}
+
+fn kinds(t: &Table) -> Vec<Kind> {
+    Schema::infer(t, &Roles::default()).unwrap().features.iter().map(|f| f.encoding.kind()).collect()
+}
+
+fn refusal(t: &Table) -> String {
+    Schema::infer(t, &Roles::default()).unwrap_err().to_string()
+}
+
+#[test]
+fn kinds_follow_the_content() {
+    let t = table(&[
+        ("n", &["1", " 2.5 ", "-3e4", "NA", "?"]),
+        ("b", &["yes", "No", "", "YES", "no"]),
+        ("c", &["red", "7", "blue", "red", "n/a"]),
+        ("01", &["0", "1", "1", "nan", "NULL"]),
+        ("y", &["a", "b", "a", "b", "a"]),
+    ]);
+    assert_eq!(kinds(&t), [Kind::Numeric, Kind::Boolean, Kind::Category, Kind::Numeric]);
+}
+
+#[test]
+fn a_stray_text_in_a_numeric_column_is_named_with_its_place_and_the_remedy() {
+    let t = table(&[("age", &["30", "31", "abc", "33"]), ("y", &["a", "b", "a", "b"])]);
+    let m = refusal(&t);
+    assert!(m.contains("t.csv, line 4, column `age`: `abc`"), "{m}");
+    assert!(m.contains("3 of the column's 4 values"), "{m}");
+    assert!(m.contains("--kind age=category"), "{m}");
+    let t = table(&[("age", &["30", "inf"]), ("y", &["a", "b"])]);
+    assert!(refusal(&t).contains("line 3, column `age`: `inf` is not a (finite) number"));
+}
+
+#[test]
+fn columns_without_values_identifiers_and_missing_labels_are_refused_by_name() {
+    let t = table(&[("gone", &["", "NA"]), ("y", &["a", "b"])]);
+    assert!(refusal(&t).contains("every value of column `gone` is missing"), "{}", refusal(&t));
+    let ids: Vec<String> = (0..30).map(|i| format!("p{i}")).collect();
+    let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+    let t = table(&[("id", &ids), ("y", &["a"; 30])]);
+    assert!(refusal(&t).contains("--ignore id"), "{}", refusal(&t));
+    let t = table(&[("n", &["1", "2"]), ("y", &["a", ""])]);
+    let schema = Schema::infer(&t, &Roles::default()).unwrap();
+    assert!(schema.labels(&t).unwrap_err().to_string().contains("line 3, column `y`: the label is missing"));
+}
+
+#[test]
+fn roles_take_names_numbers_and_numbers_from_the_end() {
+    let t = table(&[("a", &["1", "2"]), ("b", &["3", "4"]), ("c", &["u", "v"]), ("d", &["5", "6"])]);
+    let roles = Roles {
+        label: Some(ColumnRef::new("c")),
+        ignore: vec![ColumnRef::new("-1")],
+        kinds: vec![(ColumnRef::new("2"), Kind::Category)],
+    };
+    let schema = Schema::infer(&t, &roles).unwrap();
+    assert_eq!(schema.features.iter().map(|f| f.name.as_str()).collect::<Vec<_>>(), ["a", "b"]);
+    assert_eq!(schema.features[1].encoding, Encoding::Category { levels: vec!["3".into(), "4".into()] });
+    assert_eq!(schema.ignored, ["d"]);
+    for bad in ["0", "5", "-5", "nope"] {
+        let roles = Roles { label: Some(ColumnRef::new(bad)), ..Roles::default() };
+        assert!(Schema::infer(&t, &roles).is_err(), "{bad}");
+    }
+    let roles = Roles { ignore: vec![ColumnRef::new("d")], ..Roles::default() };
+    assert!(Schema::infer(&t, &roles).unwrap_err().to_string().contains("is the label"));
+}
+
+#[test]
+fn at_prediction_a_new_absent_or_differently_typed_column_is_named() {
+    let train = table(&[("a", &["1", "2"]), ("b", &["x", "z"]), ("y", &["u", "v"])]);
+    let schema = Schema::infer(&train, &Roles::default()).unwrap();
+    let read = |t: &Table| schema.read(t, Unseen::Error).map(|_| ()).map_err(|e| e.to_string());
+    assert_eq!(read(&table(&[("b", &["x"]), ("a", &["1"])])), Ok(()), "order and label do not matter");
+    assert!(read(&table(&[("a", &["1"]), ("b", &["x"]), ("new", &["1"])])).unwrap_err().contains("`new`"));
+    assert!(read(&table(&[("a", &["1"])])).unwrap_err().contains("`b`, which the model needs, is absent"));
+    assert!(read(&table(&[("a", &["1", "w"]), ("b", &["x", "x"])])).unwrap_err().contains("line 3, column `a`: `w`"));
+    assert!(read(&table(&[("a", &["1"]), ("b", &["q"])])).unwrap_err().contains("level `q` was not seen"));
+    assert!(schema.read(&table(&[("a", &["1"]), ("b", &["q"])]), Unseen::Ignore).is_ok());
+}
+
+#[test]
+fn sources_without_names_are_matched_by_position() {
+    let unnamed = |columns: &[(&str, &[&str])], sparse| Table { named: false, sparse, ..table(columns) };
+    let roles = Roles { label: Some(ColumnRef::new("1")), ignore: vec![ColumnRef::new("3")], ..Roles::default() };
+    let train = unnamed(&[("x1", &["u", "v"]), ("x2", &["1", "2"]), ("x3", &["8", "9"]), ("x4", &["3", "4"])], false);
+    let schema = Schema::infer(&train, &roles).unwrap();
+    let prepared = |t: &Table| {
+        let frame = schema.read(t, Unseen::Error)?;
+        Preparation::fit(schema.clone(), &frame, None, Fill::Median, Scaling::None)?.apply(&frame)
+    };
+    let want = [1.0, 3.0];
+    assert_eq!(prepared(&train).unwrap().row(0), want);
+    assert_eq!(prepared(&unnamed(&[("x1", &["1"]), ("x2", &["8"]), ("x3", &["3"])], false)).unwrap().row(0), want);
+    assert_eq!(prepared(&unnamed(&[("x1", &["1"]), ("x2", &["3"])], false)).unwrap().row(0), want);
+    assert_eq!(prepared(&unnamed(&[("x1", &["1"]), ("label", &["u"])], true)).unwrap().row(0), [1.0, 0.0]);
+    assert!(prepared(&unnamed(&[("x1", &["1"])], false)).unwrap_err().to_string().contains("1 columns"));
+}
+
+#[test]
+fn labels_that_are_the_same_number_are_one_class() {
+    let t = table(&[("n", &["1", "2", "3", "4"]), ("y", &["+1", "1.0", "-1", "1"])]);
+    let schema = Schema::infer(&t, &Roles::default()).unwrap();
+    let y = schema.labels(&t).unwrap();
+    assert_eq!(y.classes(), ["-1", "+1"]);
+    assert_eq!(y.codes(), [1, 1, 0, 1]);
+    let other = table(&[("n", &["1", "2"]), ("y", &["1", "2"])]);
+    let y = schema.labels_as(&other, y.classes()).unwrap();
+    assert_eq!(y.classes(), ["-1", "+1", "2"]);
+    assert_eq!(y.codes(), [1, 2]);
+}
+
+#[test]
+fn every_fill_rule_and_scaling_does_what_its_name_says() {
+    let t = table(&[("n", &["1", "", "1", "4", "10"]), ("c", &["u", "v", "v", "?", "u"]), ("y", &["a"; 5])]);
+    let schema = Schema::infer(&t, &Roles::default()).unwrap();
+    let frame = schema.read(&t, Unseen::Error).unwrap();
+    let filled = |fill| {
+        let x = Preparation::fit(schema.clone(), &frame, None, fill, Scaling::None).unwrap().apply(&frame).unwrap();
+        x[(1, 0)]
+    };
+    assert_eq!(
+        [filled(Fill::Median), filled(Fill::Mean), filled(Fill::Mode), filled(Fill::Zero)],
+        [2.5, 4.0, 1.0, 0.0]
+    );
+    let refused = Preparation::fit(schema.clone(), &frame, None, Fill::Error, Scaling::None).unwrap_err();
+    assert!(refused.to_string().contains("column `n` has 1 missing"), "{refused}");
+    let p = Preparation::fit(schema.clone(), &frame, None, Fill::Mean, Scaling::Minmax).unwrap();
+    let x = p.apply(&frame).unwrap();
+    assert_eq!((x[(0, 0)], x[(4, 0)]), (0.0, 1.0));
+    assert_eq!(&x.row(3)[1..], [1.0, 0.0], "a missing category is filled with the first of the most frequent levels");
+    // Rows with values in full, then one with a gap at prediction.
+    let full = [0, 2, 4];
+    let p = Preparation::fit(schema, &frame, Some(&full), Fill::Error, Scaling::Standard).unwrap();
+    assert!(p.apply_rows(&frame, &full).is_ok());
+    let gap = p.read(&t, Unseen::Error).unwrap_err().to_string();
+    assert!(gap.contains("t.csv, line 3, column `n`: the value is missing"), "{gap}");
+}
+
+#[test]
+fn a_preparation_survives_being_written_and_read() {
+    let t = table(&[("n", &["1", "", "0.1"]), ("c", &["u", "v", "v"]), ("y", &["a", "b", "b"])]);
+    let schema = Schema::infer(&t, &Roles::default()).unwrap();
+    let frame = schema.read(&t, Unseen::Error).unwrap();
+    let p = Preparation::fit(schema, &frame, None, Fill::Mean, Scaling::Standard).unwrap();
+    let text = serde_json::to_string(&p).unwrap();
+    assert_eq!(serde_json::from_str::<Preparation>(&text).unwrap(), p);
+}
+
+proptest! {
+    #[test]
+    fn preparation_never_gives_anything_but_finite_numbers(
+        values in proptest::collection::vec(prop_oneof![any::<f64>(), Just(f64::NAN), Just(0.0), Just(f64::MAX), Just(-f64::MAX)], 1..20),
+        fill in prop_oneof![Just(Fill::Median), Just(Fill::Mean), Just(Fill::Mode), Just(Fill::Zero)],
+        scaling in prop_oneof![Just(Scaling::None), Just(Scaling::Standard), Just(Scaling::Minmax)],
+    ) {
+        let n = values.len();
+        let t = Table {
+            columns: vec![
+                Column { name: "v".into(), values: Values::Number(values) },
+                Column { name: "y".into(), values: Values::Text(vec!["a"; n].into_iter().collect()) },
+            ],
+            lines: vec![],
+            ..table(&[("y", &["a"])])
+        };
+        if let Ok(schema) = Schema::infer(&t, &Roles::default()) {
+            let frame = schema.read(&t, Unseen::Error).unwrap();
+            let x = Preparation::fit(schema, &frame, None, fill, scaling).unwrap().apply(&frame).unwrap();
+            prop_assert_eq!(x.first_non_finite(), None);
+            if scaling == Scaling::Standard && n > 1 {
+                let mean = x.as_slice().iter().map(|v| v / n as f64).sum::<f64>();
+                prop_assert!(mean.abs() < 1e-6 || x.as_slice().iter().all(|v| *v == x[(0, 0)]), "mean {}", mean);
+            }
+        }
+    }
+}
