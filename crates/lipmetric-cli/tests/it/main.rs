@@ -8,6 +8,7 @@ mod common;
 mod compare;
 mod conventions;
 mod formats;
+mod golden;
 mod learning;
 mod rivals;
 mod snapshots;
