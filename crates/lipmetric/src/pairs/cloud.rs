@@ -2,7 +2,7 @@ use crate::Matrix;
 use std::ops::Range;
 
 /// Rows of a block, at most.
-const BLOCK: usize = 128;
+pub(super) const BLOCK: usize = 128;
 /// A class smaller than this shares its block with others.
 const OWN_BLOCK: usize = 24;
 

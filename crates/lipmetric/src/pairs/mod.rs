@@ -11,6 +11,9 @@ mod softmax;
 mod sweep;
 mod tiles;
 
+#[cfg(test)]
+pub(crate) mod tests;
+
 pub(crate) use cloud::Cloud;
 pub(crate) use laplacian::{spread, weighted_outer};
 pub(crate) use softmax::{Row, Softmax, interleaved};

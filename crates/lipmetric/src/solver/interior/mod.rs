@@ -40,6 +40,8 @@ mod scan;
 mod start;
 mod tail;
 mod tail_ceiling;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use ceiling::{Ceiling, ceiling, value_at_zero};
 pub(crate) use engine::{Settings, Solution, fitted, solve, solve_near};

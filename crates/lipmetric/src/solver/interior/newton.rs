@@ -391,3 +391,6 @@ impl State {
         if finite { Ok(()) } else { Err(not_definite("the iterate")) }
     }
 }
+
+#[cfg(test)]
+mod tests;

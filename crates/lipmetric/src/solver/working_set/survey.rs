@@ -341,3 +341,6 @@ fn longest_of(part: &mut Part, query: &Query, i: usize, j0: usize, same: bool, r
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
