@@ -8,7 +8,7 @@ import tempfile
 
 import numpy as np
 
-from common import run
+from common import build, drive
 
 SIZES = [(1000, 10), (3000, 10), (500, 36), (500, 50), (5000, 10)]
 
@@ -28,12 +28,15 @@ def cell(result):
 
 
 def main(seconds):
+    build()
     print("| rows x features | exact to 1e-6 | augmented to 1e-3 |\n|---|---|---|")
     with tempfile.TemporaryDirectory() as folder:
         for rows, features in SIZES:
             path = table(folder, rows, features)
-            cells = [cell(run("lip_fit", path, "D", "rel0.01", "pair", 1e-6)[0])]
-            cells.append(cell(run("admm_fit", path, "D", "rel0.01", "augmented", 1e-3, seconds)[0]))
+            cells = [
+                cell(drive("fit", path, "lip-d", solver="exact", slack="pair", c_rel=0.01, tol=1e-6)),
+                cell(drive("fit", path, "lip-d", solver="augmented", c_rel=0.01, tol=1e-3, seconds=seconds)),
+            ]
             print(f"| {rows} x {features} | " + " | ".join(cells) + " |", flush=True)
 
 

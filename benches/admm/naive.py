@@ -9,7 +9,7 @@ import time
 
 import numpy as np
 
-from common import run
+from common import VARIANTS, build, drive
 
 
 def naive(x, y, variant, iterations, mu, c=1.0):
@@ -52,11 +52,14 @@ def main(path, variant="D", iterations="50", mu="1"):
     x, y = table[:, :-1].astype(float), table[:, -1]
     # Features of very different scales lose all digits in the naive form's p^2 x p^2 inverse.
     x = (x - x.mean(axis=0)) / np.where(x.std(axis=0) > 0, x.std(axis=0), 1)
+    build()
     theirs, seconds = naive(x, y, variant, iterations, mu)
     scaled = pathlib.Path(tempfile.mkdtemp()) / "scaled.csv"
     rows = [",".join([*map(repr, map(float, row)), label]) for row, label in zip(x, y)]
     scaled.write_text("\n".join([",".join(f"f{k}" for k in range(x.shape[1] + 1)), *rows]) + "\n")
-    ours, curve = run("admm_fit", scaled, variant, 1, "paper", 1e-9, 1e9, mu, iterations, trace=True)
+    ours, curve = drive(
+        "fit", scaled, VARIANTS[variant], trace=True, solver="paper", c=1, tol=1e-9, mu=mu, max_iter=iterations
+    )
     print("iteration naive ours")
     for row in curve:
         if int(row[0]) <= iterations:

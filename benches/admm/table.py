@@ -4,7 +4,7 @@ Each fit ends after SECONDS of wall time (10), those of the paper's algorithm, w
 """
 import sys
 
-from common import run, sets
+from common import VARIANTS, build, drive, sets
 
 
 def cell(result):
@@ -14,16 +14,18 @@ def cell(result):
 
 
 def main(folder, seconds=10, paper=10):
+    build()
     heads = ["", "paper, mu = 1", "admm to 1e-2", "admm to 1e-3", "augmented to 1e-2", "augmented to 1e-3", "exact to 1e-6"]
     print("| " + " | ".join(heads) + " |\n" + "|---" * len(heads) + "|")
     for path in sets(folder):
         for variant in "DI":
             cells = [f"{path.stem} {variant}"]
-            cells.append(cell(run("admm_fit", path, variant, 1, "paper", 1e-3, paper, 1)[0]))
+            problem = ("fit", path, VARIANTS[variant])
+            cells.append(cell(drive(*problem, solver="paper", c=1, tol=1e-3, seconds=paper, mu=1)))
             for method in ("admm", "augmented"):
                 for tolerance in (1e-2, 1e-3):
-                    cells.append(cell(run("admm_fit", path, variant, 1, method, tolerance, seconds)[0]))
-            cells.append(cell(run("lip_fit", path, variant, 1, "pair", 1e-6)[0]))
+                    cells.append(cell(drive(*problem, solver=method, c=1, tol=tolerance, seconds=seconds)))
+            cells.append(cell(drive(*problem, solver="exact", slack="pair", c=1, tol=1e-6)))
             print("| " + " | ".join(cells) + " |", flush=True)
 
 

@@ -1,10 +1,11 @@
 """compare.py FOLDER [--peer PYTHON CONIC]: CPU seconds at c = 1 on one thread, against CVXPY + Clarabel in the same run."""
 import sys
 
-from common import fit, run, sets
+from common import build, fit, run, sets
 
 
 def main(folder, peer):
+    build()
     head = "set variant | pair: objective gap cpu_s | instance: objective gap cpu_s"
     print(head + (" | clarabel: objective cpu_s status | faster" if peer else ""))
     for path in sets(folder):
@@ -14,7 +15,7 @@ def main(folder, peer):
             for slack in ("pair", "instance"):
                 best = None
                 for _ in range(3):
-                    r = fit(path, variant, "1", slack)
+                    r = fit(path, variant, slack, c=1)
                     if "error" not in r and (best is None or r["cpu_s"] < best["cpu_s"]):
                         best = r
                 if best is None:
@@ -23,7 +24,7 @@ def main(folder, peer):
                     times[slack] = best["cpu_s"]
                     cells.append(f"{best['objective']:.6f} {best['gap']:.1e} {best['cpu_s']:.4f}")
             if peer:
-                r = run([peer[0], peer[1], path, variant, "1", "clarabel"])
+                r, _ = run([peer[0], peer[1], path, variant, "1", "clarabel"])
                 if "error" in r:
                     cells.append(r["error"][:60])
                 else:

@@ -7,10 +7,8 @@ Fails if a neighbour differs from scikit-learn's by more than a tie.
 """
 
 import argparse
-import json
 import os
 import resource
-import subprocess
 import sys
 import tempfile
 import time
@@ -23,7 +21,9 @@ import numpy as np  # noqa: E402
 from sklearn.neighbors import KNeighborsClassifier  # noqa: E402
 from threadpoolctl import threadpool_limits  # noqa: E402
 
-ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from shared import build, drive  # noqa: E402
+
 QUERIES = 10_000
 SHAPES = [
     ("uniform", 20_000, 16),
@@ -82,10 +82,10 @@ def scikit_learn(rows, queries, k, threads, repeats, algorithms):
     return best, found
 
 
-def ours(program, folder, columns, k, algorithm, threads, repeats):
+def ours(folder, columns, k, algorithm, threads, repeats):
     out = folder / "indices"
-    command = [program, folder / "rows", folder / "queries", columns, k, algorithm, threads, repeats, out]
-    report = json.loads(subprocess.run([str(c) for c in command], check=True, capture_output=True).stdout)
+    settings = {"columns": columns, "k": k, "algorithm": algorithm, "threads": threads, "repeats": repeats, "out": out}
+    report = drive("knn", folder / "rows", folder / "queries", **settings)
     best = min(zip(report["seconds"], report["cpu_seconds"]))
     return best, np.fromfile(out, dtype="<u8").astype(np.int64).reshape(-1, k)
 
@@ -106,10 +106,7 @@ def main():
     parser.add_argument("--only", default="", help="shapes whose name, such as `uniform 20000 x 16`, contains this")
     parser.add_argument("--algorithms", nargs="+", default=["auto"], choices=["auto", "brute", "tree"])
     args = parser.parse_args()
-    build = ["cargo", "build", "--release", "--quiet", "--package", "lipmetric", "--example", "knn_bench"]
-    subprocess.run(build, cwd=ROOT, check=True)
-    target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
-    program = target / "release" / "examples" / "knn_bench"
+    build()
 
     print("| rows | k | threads | scikit-learn s (cpu) | best of it | ours | ours s (cpu) | ratio wall | ratio cpu |")
     print("|---|---|---|---|---|---|---|---|---|")
@@ -131,7 +128,7 @@ def main():
                         rows, queries, k, threads, args.repeats, candidates
                     )
                     for way in args.algorithms:
-                        (our_wall, our_cpu), found = ours(program, folder, columns, k, way, threads, args.repeats)
+                        (our_wall, our_cpu), found = ours(folder, columns, k, way, threads, args.repeats)
                         wrong += differences(rows, queries, expected, found)
                         print(
                             f"| {name} | {k} | {threads} | {wall:.3f} ({cpu:.3f}) | {algorithm} "

@@ -9,18 +9,16 @@ aloud. Prints Markdown tables. Each fit's time is the best of the repeats; the o
 
 import argparse
 import csv
-import json
-import os
 import pathlib
-import subprocess
+import sys
 import tempfile
 
 from sklearn.datasets import load_breast_cancer, load_digits, make_classification
 from sklearn.model_selection import train_test_split
 
 HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
-ONE_THREAD = dict(os.environ, RAYON_NUM_THREADS="1", OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
+sys.path.insert(0, str(HERE.parent))
+from shared import build, drive, run  # noqa: E402
 
 
 def data_sets():
@@ -37,35 +35,27 @@ def write(path, x, y):
         out.writerows([*(repr(float(v)) for v in row), label] for row, label in zip(x, y))
 
 
-def run(command):
-    done = subprocess.run([str(c) for c in command], env=ONE_THREAD, capture_output=True, text=True)
-    if done.returncode != 0:
-        lines = done.stderr.strip().splitlines()
-        return {"error": lines[-1] if lines else "failed"}
-    return json.loads(done.stdout.splitlines()[-1])
-
-
 def best(command, repeats):
     """The fastest of the repeats; slow fits are run once."""
     results = []
     for _ in range(repeats):
-        results.append(run(command))
+        results.append(run(command)[0])
         if "error" in results[-1] or results[-1]["cpu_s"] > 5:
             break
     return min(results, key=lambda r: r.get("cpu_s", float("inf")))
 
 
-def ours(program, train, test, method, repeats, *options):
+def ours(train, test, method, repeats, *options):
     with tempfile.TemporaryDirectory() as folder:
         factor = pathlib.Path(folder) / "L.csv"
-        told = run([program, train, test, method, f"repeats={repeats}", f"out={factor}", *options])
+        told = drive("fit", train, method, *options, scale="standard", test=test, repeats=repeats, out=factor)
         if "error" not in told:
             told |= {k: v for k, v in measured(factor, train, test).items() if k in ("nca", "lmnn")}
         return told
 
 
 def measured(factor, train, test):
-    return run([PYTHON, HERE / "peers.py", f"factor:{factor}", train, test])
+    return run([PYTHON, HERE / "peers.py", f"factor:{factor}", train, test])[0]
 
 
 def main():
@@ -78,9 +68,7 @@ def main():
     global PYTHON
     PYTHON = args.peers / "current" / "bin" / "python"
     old = args.peers / "metric-learn" / "bin" / "python"
-    build = ["cargo", "build", "--release", "--quiet", "--package", "lipmetric", "--example", "rival_fit"]
-    subprocess.run(build, cwd=ROOT, check=True)
-    program = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "release" / "examples" / "rival_fit"
+    build()
 
     print("| data (60 % to train) | method | by | CPU s | ratio | objective | certified gap | 1-NN | 3-NN |")
     print("|---|---|---|---:|---:|---:|---:|---:|---:|")
@@ -103,7 +91,7 @@ def main():
             for method, options, peers in plan:
                 if method not in args.methods.split(","):
                     continue
-                us = ours(program, train, test, method, args.repeats, *options)
+                us = ours(train, test, method, args.repeats, *options)
                 if "error" in us:
                     print(f"| {name} | {method} | lipmetric | {us['error']} | | | | | |", flush=True)
                     continue

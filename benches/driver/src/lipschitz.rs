@@ -1,21 +1,18 @@
 //! Margins and diameters of a large sample: time and peak memory.
-//!
-//! `cargo run --release --example lipschitz_scale -- [rows] [columns]` (100,000 x 10 if not given).
 
+use crate::options::Options;
+use crate::{Result, system, tell};
 use lipmetric::lipschitz::{LocalRatios, Mahalanobis, Margins, certified_radii, diameter, margin};
-use lipmetric::{Labels, Matrix, Result};
+use lipmetric::{Labels, Matrix};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::time::Instant;
 
-fn main() -> Result<()> {
-    let mut arguments = std::env::args().skip(1).map(|a| a.parse().unwrap_or(0));
-    let rows = arguments.next().unwrap_or(100_000).max(4);
-    let cols = arguments.next().unwrap_or(10).max(1);
-    for shape in [Shape::Normal, Shape::Cube, Shape::Sphere] {
-        measure(shape, rows, cols)?;
-    }
-    Ok(())
+pub(crate) fn run(mut options: Options) -> Result {
+    let rows = options.get("rows")?.unwrap_or(100_000_usize).max(4);
+    let columns = options.get("columns")?.unwrap_or(10_usize).max(1);
+    options.finish()?;
+    [Shape::Normal, Shape::Cube, Shape::Sphere].into_iter().try_for_each(|shape| measure(shape, rows, columns))
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -25,13 +22,13 @@ enum Shape {
     Sphere,
 }
 
-fn measure(shape: Shape, rows: usize, cols: usize) -> Result<()> {
+fn measure(shape: Shape, rows: usize, columns: usize) -> Result {
     let mut rng = ChaCha8Rng::seed_from_u64(1);
-    let x = sample(shape, rows, cols, &mut rng);
+    let x = sample(shape, rows, columns, &mut rng);
     let y = Labels::from_names((0..rows).map(|_| if rng.random::<bool>() { "a" } else { "b" }));
     let distance = Mahalanobis::euclidean(&x)?;
     let report = |what: &str, start: Instant, result: String| {
-        print(&format!("{shape:?} {rows} x {cols}: {what:14} {:8.3} s  {result}", start.elapsed().as_secs_f64()));
+        tell(&format!("{shape:?} {rows} x {columns}: {what:14} {:8.3} s  {result}", start.elapsed().as_secs_f64()));
     };
     let start = Instant::now();
     let d = diameter(&distance)?;
@@ -45,19 +42,19 @@ fn measure(shape: Shape, rows: usize, cols: usize) -> Result<()> {
     let start = Instant::now();
     let local = LocalRatios::new(&distance, &y)?.summary_intra(10);
     report("local ratios", start, format!("median {:.4}", local.quantiles[2]));
-    let queries = sample(shape, rows.min(10_000), cols, &mut rng);
+    let queries = sample(shape, rows.min(10_000), columns, &mut rng);
     let start = Instant::now();
     let radii = certified_radii(&distance.to(&queries)?, &y)?;
     let mean = radii.iter().map(|r| r.radius).sum::<f64>() / radii.len() as f64;
     report("10,000 radii", start, format!("mean {mean:.4}"));
-    print(&format!("peak memory {}", peak_memory()));
+    tell(&format!("peak memory {:.0} MB", system::peak_megabytes()));
     Ok(())
 }
 
 /// Normal, uniform in a cube, or on a sphere (the hard case for a diameter: no point is nearer to the centre).
-fn sample(shape: Shape, rows: usize, cols: usize, rng: &mut ChaCha8Rng) -> Matrix {
+fn sample(shape: Shape, rows: usize, columns: usize, rng: &mut ChaCha8Rng) -> Matrix {
     let mut uniform = || rng.random::<f64>();
-    let mut x = Matrix::zeros(rows, cols);
+    let mut x = Matrix::zeros(rows, columns);
     for i in 0..rows {
         for v in x.row_mut(i) {
             *v = match shape {
@@ -71,15 +68,4 @@ fn sample(shape: Shape, rows: usize, cols: usize, rng: &mut ChaCha8Rng) -> Matri
         }
     }
     x
-}
-
-fn peak_memory() -> String {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:")).unwrap_or("unknown");
-    line.trim().to_owned()
-}
-
-#[allow(clippy::print_stdout)]
-fn print(line: &str) {
-    println!("{line}");
 }

@@ -1,0 +1,31 @@
+//! The progress of a fit on standard error.
+
+use lipmetric::solver::{Observer, Progress, Stop};
+use std::ops::ControlFlow;
+
+/// Prints a line where something changed, if the environment asks for it.
+pub(crate) struct Trace {
+    on: bool,
+    last: String,
+}
+
+impl Trace {
+    pub(crate) fn new() -> Self {
+        Self { on: std::env::var_os("BENCH_TRACE").is_some(), last: String::new() }
+    }
+}
+
+impl Observer for Trace {
+    #[expect(clippy::print_stderr, reason = "results are on standard output")]
+    fn progress(&mut self, at: &Progress) -> ControlFlow<Stop> {
+        if self.on && at.primal.is_some() {
+            let [primal, dual, gap] = [at.primal, at.dual, at.gap].map(|v| v.unwrap_or(f64::NAN));
+            let line = format!("{primal:16.9} {dual:16.9} {gap:9.2e} {:7} rows", at.working_set.unwrap_or(0));
+            if line != self.last {
+                eprintln!("{:6} {line} {:8.3} s", at.iteration, at.seconds);
+                self.last = line;
+            }
+        }
+        ControlFlow::Continue(())
+    }
+}

@@ -1,0 +1,34 @@
+"""Runs the driver (benches/driver), which it builds first; one thread unless told otherwise."""
+import json
+import os
+import pathlib
+import subprocess
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+PROGRAM = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "release" / "bench-driver"
+ONE_THREAD = dict(os.environ, RAYON_NUM_THREADS="1", OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
+VARIANTS = {"D": "lip-d", "I": "lip-i"}
+
+
+def build():
+    subprocess.run(["cargo", "build", "--release", "--quiet", "--package", "bench-driver"], cwd=ROOT, check=True)
+
+
+def sets(folder):
+    # The tests' folder also holds the reference optima.
+    return sorted(p for p in pathlib.Path(folder).glob("*.csv") if p.stem != "optima")
+
+
+def run(command, env=ONE_THREAD):
+    """The JSON line that a command ends with, and its standard error; {"error": ...} if it fails."""
+    done = subprocess.run([str(c) for c in command], env=env, capture_output=True, text=True)
+    if done.returncode != 0:
+        return {"error": (done.stderr.strip().splitlines() or ["failed"])[-1]}, done.stderr
+    return json.loads(done.stdout.splitlines()[-1]), done.stderr
+
+
+def drive(task, *args, trace=False, threads=None, **options):
+    """A task of the driver: its result and, with `trace`, the progress as lists of words."""
+    env = dict(ONE_THREAD if threads is None else os.environ, **({"BENCH_TRACE": "1"} if trace else {}))
+    told, progress = run([PROGRAM, task, *args, *(f"{name}={value}" for name, value in options.items())], env)
+    return (told, [line.split() for line in progress.splitlines() if line.strip()]) if trace else told
