@@ -7,7 +7,7 @@ VENV := .venv
 VENV_PYTHON := $(VENV)/bin/python
 PROGRAM := $(or $(CARGO_TARGET_DIR),target)/debug/lipmetric
 
-.PHONY: test format lint doc unit program smoke python licences clean
+.PHONY: test format lint doc unit program smoke python licences features clean
 
 test: format lint doc unit smoke python licences
 
@@ -44,6 +44,11 @@ $(VENV)/.ready: tests/python/requirements.txt
 licences:
 	@if command -v cargo-deny >/dev/null; then $(CARGO) deny --offline check licenses bans sources; \
 	else echo "licences: cargo-deny is not installed, skipped"; fi
+
+# What is not built by default; needs a C compiler.
+features:
+	$(CARGO) clippy --locked -p lipmetric-io -p lipmetric-cli --all-targets --all-features -- -D warnings
+	$(CARGO) test --locked -p lipmetric-io --all-features
 
 clean:
 	$(CARGO) clean

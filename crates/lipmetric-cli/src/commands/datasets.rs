@@ -14,7 +14,7 @@ Examples:
   lipmetric datasets list
   lipmetric datasets show australian
   lipmetric datasets export australian -o australian.csv
-  lipmetric datasets fetch fourclass")]
+  lipmetric datasets fetch fourclass --from downloaded.txt")]
 pub(crate) struct Args {
     #[command(subcommand)]
     action: Action,
@@ -44,7 +44,8 @@ enum Action {
         #[arg(short, long, value_name = "OUT")]
         output: Option<PathBuf>,
     },
-    /// Download a data set that may not travel with the program, check it and keep it
+    /// Take over a data set that may not travel with the program: from a file, or downloaded where this build can;
+    /// check it and keep it
     Fetch {
         /// The data set
         name: String,

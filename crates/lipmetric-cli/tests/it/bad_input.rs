@@ -161,6 +161,7 @@ fn a_data_set_that_cannot_be_fetched_leaves_nothing_behind() {
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let error = room.fails(1, &["datasets", "fetch", "fourclass", "--url", &format!("http://127.0.0.1:{port}/f")]);
     assert!(error.contains("cannot download") && error.contains("--from FILE"), "{error}");
+    assert_eq!(error.contains("--features fetch"), cfg!(not(feature = "fetch")), "{error}");
     room.write("other.csv", "x1,x2,label\n1,2,+1\n3,4,-1\n");
     let error = room.fails(3, &["datasets", "fetch", "fourclass", "--from", "other.csv"]);
     assert!(error.contains("not the data set `fourclass`") && error.contains("862"), "{error}");

@@ -1,6 +1,7 @@
 //! Fetching a data set that may not travel with the program, and checking that it is the right one.
 
 use std::path::{Path, PathBuf};
+#[cfg(any(feature = "fetch", test))]
 use std::time::Duration;
 
 use lipmetric::data::{Table, Values};
@@ -11,6 +12,7 @@ use crate::numbers::{number, shortest};
 use crate::{Error, Format, ReadOptions, Result, Source, atomic_write, read_table};
 
 /// The most a download may bring; the set itself takes 15 KB.
+#[cfg(any(feature = "fetch", test))]
 const MAX_DOWNLOAD: u64 = 4 << 20;
 
 /// The folder for fetched data, if the environment names one.
@@ -47,18 +49,28 @@ static FOURCLASS: Remote = Remote {
     sha256: "5e89d5b76863aac4a2d2249dfe247e0507a261e4f655bbc5275dadb1b2caa701",
 };
 
+/// The content of an address; the message of what went wrong otherwise.
+type Download = fn(&str) -> Result<Vec<u8>, String>;
+
+/// How this build downloads, if it can.
+#[cfg(feature = "fetch")]
+const DOWNLOAD: Option<Download> = Some(download);
+#[cfg(not(feature = "fetch"))]
+const DOWNLOAD: Option<Download> = None;
+
 /// Fetches a data set (today: `fourclass`), checks it by content (rows, features, classes and a hash of the values
-/// in their order) and keeps it as CSV. Returns the path of the kept file.
+/// in their order) and keeps it as CSV. Returns the path of the kept file. Downloading needs the feature `fetch`; a local
+/// copy does not.
 ///
 /// # Errors
-/// If the set is unknown or bundled, the download fails, or the content is not the expected one.
+/// If the set is unknown or bundled, the download fails or is not built in, or the content is not the expected one.
 pub fn fetch(name: &str, options: &FetchOptions) -> Result<PathBuf> {
     let dataset = find(name)?;
     if dataset.is_bundled() {
         let message = format!("`{}` travels with the program; there is nothing to fetch", dataset.name);
         return Err(Error::usage(message));
     }
-    fetch_remote(&FOURCLASS, options)
+    fetch_remote(&FOURCLASS, options, DOWNLOAD)
 }
 
 /// The folder where fetched data are kept: `LIPMETRIC_DATA_DIR` if set, else `lipmetric` in the platform's folder
@@ -108,17 +120,18 @@ fn load_remote(remote: &Remote, name: &str, folder: Option<&Path>) -> Result<Tab
     Ok(table)
 }
 
-fn fetch_remote(remote: &Remote, options: &FetchOptions) -> Result<PathBuf> {
+fn fetch_remote(remote: &Remote, options: &FetchOptions, download: Option<Download>) -> Result<PathBuf> {
     let path = kept_path(remote, options.folder.as_deref())?;
     let (source, reading) = match &options.from {
         Some(local) => (Source::Path(local.clone()), ReadOptions::default()),
         None => {
             let url = options.url.as_deref().unwrap_or(remote.url);
-            let bytes = download(url).map_err(|what| Error::Network {
-                url: url.to_owned(),
-                message: format!(
+            let fail = |message| Error::Network { url: url.to_owned(), message };
+            let download = download.ok_or_else(|| fail(no_downloads(remote.dataset)))?;
+            let bytes = download(url).map_err(|what| {
+                fail(format!(
                     "{what}; if this machine is offline, get the file elsewhere and give it with `--from FILE`"
-                ),
+                ))
             })?;
             (Source::buffer(url, bytes), ReadOptions { format: Some(Format::Libsvm), ..ReadOptions::default() })
         }
@@ -139,7 +152,16 @@ fn fetch_remote(remote: &Remote, options: &FetchOptions) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// Downloads a small file; the message of what went wrong otherwise.
+/// What to do where downloads are not built in.
+fn no_downloads(dataset: &str) -> String {
+    format!(
+        "this build cannot download; save the file with a browser and run `lipmetric datasets fetch {dataset} --from \
+         FILE`, or build with downloads: `cargo install --path crates/lipmetric-cli --features fetch`"
+    )
+}
+
+/// Downloads a small file.
+#[cfg(any(feature = "fetch", test))]
 fn download(url: &str) -> Result<Vec<u8>, String> {
     let mut config = ureq::Agent::config_builder()
         .timeout_connect(Some(Duration::from_secs(15)))
@@ -154,6 +176,7 @@ fn download(url: &str) -> Result<Vec<u8>, String> {
     response.body_mut().with_config().limit(MAX_DOWNLOAD).read_to_vec().map_err(|e| explain(&e))
 }
 
+#[cfg(any(feature = "fetch", test))]
 fn explain(error: &ureq::Error) -> String {
     match error {
         ureq::Error::StatusCode(404) => "the server has no such file any more (404)".to_owned(),
@@ -292,7 +315,7 @@ mod tests {
     fn attempt(url: String) -> (tempfile::TempDir, Result<PathBuf>) {
         let folder = tempfile::tempdir().unwrap();
         let options = FetchOptions { url: Some(url), from: None, folder: Some(folder.path().to_path_buf()) };
-        let result = fetch_remote(&TOY, &options);
+        let result = fetch_remote(&TOY, &options, Some(download));
         (folder, result)
     }
 
@@ -344,6 +367,18 @@ mod tests {
     }
 
     #[test]
+    fn a_build_without_downloads_says_where_the_file_is_and_both_ways_to_get_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let options = FetchOptions { folder: Some(folder.path().to_path_buf()), ..FetchOptions::default() };
+        let error = fetch_remote(&FOURCLASS, &options, None).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Network);
+        let text = error.to_string();
+        for words in [FOURCLASS.url, "datasets fetch fourclass --from FILE", "--features fetch"] {
+            assert!(text.contains(words), "{text}");
+        }
+    }
+
+    #[test]
     fn too_much_is_not_downloaded() {
         let text = refused(serve(vec![ok(&"1 1:1\n".repeat(1 << 20))]), ErrorKind::Network);
         assert!(text.contains("larger than 4 MiB"), "{text}");
@@ -375,7 +410,7 @@ mod tests {
             std::fs::write(&from, content).unwrap();
             let kept = folder.path().join("new/folder");
             let options = FetchOptions { from: Some(from), folder: Some(kept), url: None };
-            let path = fetch_remote(&TOY, &options).unwrap();
+            let path = fetch_remote(&TOY, &options, None).unwrap();
             assert_eq!(std::fs::read_to_string(path).unwrap(), TOY_CSV, "{name}");
         }
     }

@@ -6,7 +6,7 @@ use std::fs::File;
 
 use bytes::Bytes;
 use lipmetric::data::{Column, Table, Texts, Values};
-use parquet::basic::{ConvertedType, LogicalType, Type};
+use parquet::basic::{CompressionCodec, ConvertedType, LogicalType, Type};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::DataType;
 use parquet::errors::ParquetError;
@@ -65,6 +65,27 @@ fn check_layout(metadata: &ParquetMetaData, length: u64) -> Result<(), ParquetEr
     Ok(())
 }
 
+/// Refuses columns whose compression this build cannot undo.
+fn check_codecs(origin: &str, metadata: &ParquetMetaData, columns: &[(String, Kind)]) -> Result<()> {
+    let chunks = metadata.row_groups().iter().flat_map(|group| group.columns().iter().zip(columns));
+    for (chunk, (name, _)) in chunks.filter(|(_, (_, kind))| *kind != Kind::Skipped) {
+        let (codec, or_build) = match chunk.compression_codec() {
+            CompressionCodec::ZSTD if cfg!(not(feature = "zstd")) => {
+                ("Zstandard", ", or build with it: `cargo install --path crates/lipmetric-cli --features zstd`")
+            }
+            CompressionCodec::BROTLI => ("Brotli", ""),
+            CompressionCodec::LZO => ("LZO", ""),
+            _ => continue,
+        };
+        let message = format!(
+            "it is compressed with {codec}, which this build cannot read; write the file with another compression \
+             (pandas, polars and pyarrow: `compression=\"snappy\"`){or_build}"
+        );
+        return Err(Error::data_in_column(origin, None, format!("`{name}`"), message));
+    }
+    Ok(())
+}
+
 thread_local! {
     static GUARDED: Cell<bool> = const { Cell::new(false) };
 }
@@ -105,6 +126,7 @@ impl<R: ChunkReader + 'static> Groups<R> {
             Ok((name.to_owned(), kind))
         });
         let columns = kinds.collect::<Result<Vec<_>>>()?;
+        check_codecs(&origin, reader.metadata(), &columns)?;
         let mut names = HashSet::new();
         let wanted = || columns.iter().filter(|(_, kind)| *kind != Kind::Skipped);
         if let Some((twice, _)) = wanted().find(|(name, _)| !names.insert(name)) {
