@@ -258,7 +258,8 @@ fn a_sweep_visits_every_wanted_pair_once() {
 #[test]
 fn the_weighted_sum_of_a_sweep_is_that_of_the_weights_given() {
     // The weight depends on both points and the length, and some pairs get none.
-    let weight = |i: usize, j: usize, r: f64| if (i + 2 * j) % 5 == 0 { 0.0 } else { r + 0.1 * (i % 3 + j % 2) as f64 };
+    let weight =
+        |i: usize, j: usize, r: f64| if (i + 2 * j).is_multiple_of(5) { 0.0 } else { r + 0.1 * (i % 3 + j % 2) as f64 };
     for cloud in clouds() {
         let factor = Noise(8).matrix(cloud.x.cols(), 3);
         let embedding = Embedding::new(&cloud, &factor);

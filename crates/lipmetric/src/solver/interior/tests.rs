@@ -168,7 +168,7 @@ fn made_up(cloud: &Cloud, count: usize, instance: bool, seed: u64) -> State {
     let mut noise = Noise(seed);
     let (n, p) = (cloud.len(), cloud.x.cols());
     let mut rows = Rows::default();
-    let mut pick = |k: usize| ((noise.unit() * n as f64) as usize, k % 3 > 0);
+    let mut pick = |k: usize| ((noise.unit() * n as f64) as usize, !k.is_multiple_of(3));
     let mut at = 0;
     while rows.len() < count {
         let ((i, push), (j, _)) = (pick(at), pick(at));
