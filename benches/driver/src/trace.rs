@@ -1,6 +1,6 @@
 //! The progress of a fit on standard error.
 
-use lipmetric::solver::{Observer, Progress, Stop};
+use lipmetric::solver::{Halt, Observer, Progress};
 use std::ops::ControlFlow;
 
 /// Prints a line where something changed, if the environment asks for it.
@@ -17,7 +17,7 @@ impl Trace {
 
 impl Observer for Trace {
     #[expect(clippy::print_stderr, reason = "results are on standard output")]
-    fn progress(&mut self, at: &Progress) -> ControlFlow<Stop> {
+    fn progress(&mut self, at: &Progress) -> ControlFlow<Halt> {
         if self.on && at.primal.is_some() {
             let [primal, dual, gap] = [at.primal, at.dual, at.gap].map(|v| v.unwrap_or(f64::NAN));
             let line = format!("{primal:16.9} {dual:16.9} {gap:9.2e} {:7} rows", at.working_set.unwrap_or(0));

@@ -4,7 +4,7 @@ use crate::cli::Global;
 use crate::failure::{Failure, Result};
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lipmetric::evaluate::{Advance, Supervisor};
-use lipmetric::solver::{Observer, Progress, Stop};
+use lipmetric::solver::{Halt, Observer, Progress};
 use std::io::IsTerminal;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -104,7 +104,7 @@ pub(crate) struct FitObserver<'a> {
 }
 
 impl Observer for FitObserver<'_> {
-    fn progress(&mut self, at: &Progress) -> ControlFlow<Stop> {
+    fn progress(&mut self, at: &Progress) -> ControlFlow<Halt> {
         let mut line = format!("iteration {}", at.iteration);
         for (name, value) in [("objective", at.primal), ("bound", at.dual), ("gap", at.gap)] {
             if let Some(value) = value {
@@ -120,7 +120,7 @@ impl Observer for FitObserver<'_> {
             self.session.detail(&line);
         }
         self.bar.set_message(line);
-        if self.session.interrupted() { ControlFlow::Break(Stop::Interrupted) } else { ControlFlow::Continue(()) }
+        if self.session.interrupted() { ControlFlow::Break(Halt::Interrupted) } else { ControlFlow::Continue(()) }
     }
 
     fn decided(&mut self, what: &str) {
@@ -148,8 +148,8 @@ impl StopOnly {
 }
 
 impl Observer for StopOnly {
-    fn progress(&mut self, _: &Progress) -> ControlFlow<Stop> {
-        if self.now() { ControlFlow::Break(Stop::Interrupted) } else { ControlFlow::Continue(()) }
+    fn progress(&mut self, _: &Progress) -> ControlFlow<Halt> {
+        if self.now() { ControlFlow::Break(Halt::Interrupted) } else { ControlFlow::Continue(()) }
     }
 }
 

@@ -3,7 +3,7 @@
 use super::{Fit, Learner, Outcome, Training};
 use crate::problem::{Anchor, Diameter, Slack, Space, Variant, leak};
 use crate::solver::interior::{Ceiling, Settings, Solution, ceiling, fitted, path, solve, solve_near, value_at_zero};
-use crate::solver::{Observer, Status};
+use crate::solver::{Observer, Status, Timed};
 use crate::{Error, Matrix, Metric, Result};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -373,6 +373,7 @@ impl Lip {
     /// # Errors
     /// If the data do not allow a fit, or the observer stops the computation.
     pub fn c_max(&self, data: &Training<'_>, observer: &mut dyn Observer) -> Result<f64> {
+        let observer = &mut Timed::new(observer);
         let space = self.prepare(data)?;
         if self.variant == Variant::Intra && leak(&space.cloud)?.is_some() {
             return Ok(f64::INFINITY);
@@ -396,6 +397,7 @@ impl Lip {
         if let Some(&wrong) = fractions.iter().find(|f| !(**f > 0.0 && **f < 1.0)) {
             return Err(Error::parameter("fractions", format!("{wrong} is not between 0 and 1")));
         }
+        let observer = &mut Timed::new(observer);
         let space = self.prepare(data)?;
         if self.variant == Variant::Intra
             && let Some(leak) = leak(&space.cloud)?
@@ -429,6 +431,7 @@ impl Lip {
     /// # Errors
     /// If the data or the parameters do not allow it; if `c` is not below `c_max`, where the zero metric is optimal.
     pub fn solve(&self, data: &Training<'_>, observer: &mut dyn Observer) -> Result<LipFit> {
+        let observer = &mut Timed::new(observer);
         let space = self.prepare(data)?;
         if self.variant == Variant::Intra
             && let Some(leak) = leak(&space.cloud)?

@@ -8,7 +8,7 @@ use crate::problem::{Slack, Space, Variant, leak, mean_pair};
 use crate::solver::multipliers::{Augmented, solve_streamed, wants_stream};
 use crate::solver::splitting::{Faithful, PaperSettings, Practical};
 use crate::solver::working_set::{Inner, Settings, Solution, balanced, ceiling, solve};
-use crate::solver::{Observer, Status};
+use crate::solver::{Observer, Status, Timed};
 use crate::{Error, Matrix, Metric, Result, linalg};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -386,6 +386,7 @@ impl Learner for LipAdmm {
     }
 
     fn fit(&self, data: &Training<'_>, observer: &mut dyn Observer) -> Result<Fit> {
+        let observer = &mut Timed::new(observer);
         let space = self.prepare(data)?;
         if self.variant == Variant::Intra
             && let Some(leak) = leak(&space.cloud)?

@@ -5,10 +5,9 @@ use super::{Fit, Learner, Outcome, Training, check_limits};
 use crate::neighbours::NeighbourIndex;
 use crate::pairs::weighted_outer;
 use crate::solver::listed::{Problem, Solution};
-use crate::solver::{Observer, Status};
+use crate::solver::{Observer, Status, Timed};
 use crate::{Error, Matrix, Metric, Result, linalg};
 use std::collections::BTreeMap;
-use std::time::Instant;
 
 /// Lip^I by near pairs: a general metric that respects local Lipschitz margin ratios.
 ///
@@ -115,13 +114,13 @@ impl LipLocal {
     /// If the data or the parameters do not allow a fit, or a fraction is not between 0 and 1.
     pub fn path(&self, data: &Training<'_>, fractions: &[f64], observer: &mut dyn Observer) -> Result<Vec<Fit>> {
         self.check(fractions)?;
-        let begun = Instant::now();
+        let observer = &mut Timed::new(observer);
         let ground = Ground::new(Frame::new(data)?)?;
         let plain = ground.problem(&ground.near(&ground.x, self.neighbours)?)?;
         let mut fits = Vec::with_capacity(fractions.len());
         let mut last: Option<Matrix> = None;
         for &fraction in fractions {
-            let (metric, done) = self.rounds_from(&ground, &plain, last.take(), fraction, begun, observer)?;
+            let (metric, done) = self.rounds_from(&ground, &plain, last.take(), fraction, observer)?;
             let stopped = matches!(done.solution.status, Status::TimeLimit | Status::Interrupted);
             fits.push(ground.fit(metric, &done)?);
             if stopped {
@@ -138,7 +137,6 @@ impl LipLocal {
         plain: &Whitened,
         start: Option<Matrix>,
         fraction: f64,
-        begun: Instant,
         observer: &mut dyn Observer,
     ) -> Result<(Matrix, Done)> {
         let mut steps = 0;
@@ -148,7 +146,7 @@ impl LipLocal {
                 return Err(Error::data("near rows of different labels are all equal: no metric can tell them apart"));
             }
             let c = fraction * c_max;
-            let solution = at.problem.solve(c, start, self.tolerance, self.max_iterations, begun, observer)?;
+            let solution = at.problem.solve(c, start, self.tolerance, self.max_iterations, observer)?;
             steps += solution.iterations;
             Ok((solution, c_max))
         };

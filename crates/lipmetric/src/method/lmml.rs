@@ -10,11 +10,10 @@
 use super::frame::{Frame, Init};
 use super::lmnn::{note_lonely, reach_of_one, targets};
 use super::{Fit, Learner, Outcome, Training, check_limits};
-use crate::solver::Observer;
 use crate::solver::comparisons::{Anchor, Lists, Loss, Penalty, Problem, Settings};
+use crate::solver::{Observer, Timed};
 use crate::{Error, Matrix, Metric, Result, linalg};
 use std::collections::BTreeMap;
-use std::time::Instant;
 
 /// Row numbers `i`, `j`, `l`: row `i` should be nearer to row `j` than to row `l`.
 pub type Triplet = [usize; 3];
@@ -188,7 +187,7 @@ impl Learner for Lmml {
     }
 
     fn fit(&self, data: &Training<'_>, observer: &mut dyn Observer) -> Result<Fit> {
-        let begun = Instant::now();
+        let observer = &mut Timed::new(observer);
         let mut frame = self.frame(data)?;
         let mut notes = std::mem::take(&mut frame.notes);
         let (problem, mut lists) = self.problem(data, &frame, &mut notes)?;
@@ -198,7 +197,7 @@ impl Learner for Lmml {
         }
         let full = start.rows() >= frame.rank();
         let settings = Settings { tolerance: self.tolerance, max_iterations: self.max_iterations, full };
-        let solution = problem.solve(&mut lists, start, &settings, begun, observer)?;
+        let solution = problem.solve(&mut lists, start, &settings, observer)?;
         let zero: f64 = problem.anchors.iter().map(|a| a.cost).sum();
         if solution.dual >= zero * (1.0 - self.tolerance) {
             return Err(Error::data(

@@ -11,11 +11,10 @@ use super::frame::{Frame, Init, roots};
 use super::{Fit, Learner, Outcome, Training, check_limits};
 use crate::neighbours::NeighbourIndex;
 use crate::pairs::weighted_outer;
-use crate::solver::Observer;
 use crate::solver::comparisons::{Anchor, Lists, Loss, Penalty, Problem, Settings};
+use crate::solver::{Observer, Timed};
 use crate::{Error, Matrix, Metric, Result, linalg};
 use std::collections::BTreeMap;
-use std::time::Instant;
 
 /// Large margin nearest neighbours.
 ///
@@ -232,7 +231,7 @@ impl Learner for Lmnn {
 
     fn fit(&self, data: &Training<'_>, observer: &mut dyn Observer) -> Result<Fit> {
         self.check()?;
-        let begun = Instant::now();
+        let observer = &mut Timed::new(observer);
         let mut frame = Frame::new(data)?;
         let mut notes = std::mem::take(&mut frame.notes);
         let anchors = self.anchors(data, &frame, &mut notes)?;
@@ -248,7 +247,7 @@ impl Learner for Lmnn {
         let problem = self.problem(&frame, anchors, pull);
         let full = start.rows() >= frame.rank();
         let settings = Settings { tolerance: self.tolerance, max_iterations: self.max_iterations, full };
-        let solution = problem.solve(&mut Lists::by_label(), start, &settings, begun, observer)?;
+        let solution = problem.solve(&mut Lists::by_label(), start, &settings, observer)?;
         let zero = problem.objective_of_zero();
         if solution.dual >= zero * (1.0 - self.tolerance) {
             return Err(Error::parameter(

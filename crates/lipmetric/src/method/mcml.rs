@@ -15,11 +15,10 @@ use super::nca::finite;
 use super::{Fit, Learner, Outcome, Training, check_limits};
 use crate::pairs::{Row, Softmax};
 use crate::solver::lbfgs::{End, Lbfgs, Settings};
-use crate::solver::{Observer, Progress, Status, Stop};
+use crate::solver::{Halt, Observer, Progress, Status, Timed};
 use crate::{Error, Matrix, Metric, Result, linalg};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
-use std::time::Instant;
 
 /// Maximally collapsing metric learning, to a certified gap.
 ///
@@ -243,7 +242,7 @@ impl Learner for Mcml {
 
     fn fit(&self, data: &Training<'_>, observer: &mut dyn Observer) -> Result<Fit> {
         check_limits(self.tolerance, self.max_iterations)?;
-        let begun = Instant::now();
+        let observer = &mut Timed::new(observer);
         let mut frame = Frame::new(data)?;
         // Checked here, used at the end.
         frame.start(&Init::Pca, self.components)?;
@@ -299,7 +298,6 @@ impl Learner for Mcml {
                     primal: Some(value),
                     dual: Some(dual),
                     gap: Some(relative(value, dual)),
-                    seconds: begun.elapsed().as_secs_f64(),
                     ..Progress::default()
                 })
             });
@@ -312,7 +310,6 @@ impl Learner for Mcml {
                 primal: Some(value),
                 dual: Some(dual),
                 gap: Some(relative(value, dual)),
-                seconds: begun.elapsed().as_secs_f64(),
                 ..Progress::default()
             });
             if relative(value, dual) <= self.tolerance {
@@ -320,8 +317,8 @@ impl Learner for Mcml {
                 break;
             }
             status = match (end, told) {
-                (End::Stopped(Stop::TimeLimit), _) | (_, ControlFlow::Break(Stop::TimeLimit)) => Status::TimeLimit,
-                (End::Stopped(Stop::Interrupted), _) | (_, ControlFlow::Break(Stop::Interrupted)) => {
+                (End::Stopped(Halt::TimeLimit), _) | (_, ControlFlow::Break(Halt::TimeLimit)) => Status::TimeLimit,
+                (End::Stopped(Halt::Interrupted), _) | (_, ControlFlow::Break(Halt::Interrupted)) => {
                     Status::Interrupted
                 }
                 (End::IterationLimit, _) => Status::IterationLimit,

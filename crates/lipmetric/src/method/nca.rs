@@ -8,11 +8,10 @@ use super::frame::{Frame, Init, note_collapse};
 use super::{Fit, Learner, Outcome, Training, check_limits};
 use crate::pairs::{Row, Softmax, interleaved};
 use crate::solver::lbfgs::{End, Lbfgs, Settings};
-use crate::solver::{Observer, Progress, Status, Stop};
+use crate::solver::{Halt, Observer, Progress, Status, Timed};
 use crate::{Error, Matrix, Metric, Result, linalg};
 use std::cell::Cell;
 use std::collections::BTreeMap;
-use std::time::Instant;
 
 /// Neighbourhood components analysis.
 ///
@@ -161,7 +160,7 @@ impl Learner for Nca {
 
     fn fit(&self, data: &Training<'_>, observer: &mut dyn Observer) -> Result<Fit> {
         check_limits(self.tolerance, self.max_iterations)?;
-        let begun = Instant::now();
+        let observer = &mut Timed::new(observer);
         let mut frame = Frame::new(data)?;
         let start = frame.start(&self.init, self.components)?;
         let (r, p) = (start.rows(), start.cols());
@@ -199,12 +198,7 @@ impl Learner for Nca {
             max_iterations: self.max_iterations,
         };
         let end = state.run(&mut function, &settings, &mut |iteration, value| {
-            observer.progress(&Progress {
-                iteration,
-                primal: Some(value),
-                seconds: begun.elapsed().as_secs_f64(),
-                ..Progress::default()
-            })
+            observer.progress(&Progress { iteration, primal: Some(value), ..Progress::default() })
         });
         let metric = frame.metric(&Matrix::from_vec(r, p, state.x)?)?;
         note_collapse(&metric, data.x, &mut notes)?;
@@ -230,8 +224,8 @@ pub(super) fn status(end: End) -> Status {
     match end {
         End::Converged | End::Stalled => Status::Optimal,
         End::IterationLimit => Status::IterationLimit,
-        End::Stopped(Stop::TimeLimit) => Status::TimeLimit,
-        End::Stopped(Stop::Interrupted) => Status::Interrupted,
+        End::Stopped(Halt::TimeLimit) => Status::TimeLimit,
+        End::Stopped(Halt::Interrupted) => Status::Interrupted,
     }
 }
 

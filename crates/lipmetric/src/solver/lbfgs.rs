@@ -4,7 +4,7 @@
 //! ends at kinks of functions that are smooth only almost everywhere. Sums run in a fixed order, so that a run depends on
 //! the function alone.
 
-use super::Stop;
+use super::Halt;
 use crate::linalg::dot;
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
@@ -14,11 +14,11 @@ use std::ops::ControlFlow;
 pub(crate) struct Settings {
     /// Steps and gradient changes that are remembered.
     pub(crate) memory: usize,
-    /// Stop where a step lowers the value by less than this part of it (or of `scale`, if that is larger), twice in a row.
+    /// Halt where a step lowers the value by less than this part of it (or of `scale`, if that is larger), twice in a row.
     pub(crate) decrease: f64,
     /// A value that counts as large.
     pub(crate) scale: f64,
-    /// Stop where the gradient's length is not larger.
+    /// Halt where the gradient's length is not larger.
     pub(crate) gradient: f64,
     /// Steps, at most, over all runs.
     pub(crate) max_iterations: usize,
@@ -34,7 +34,7 @@ pub(crate) enum End {
     /// The step limit came first.
     IterationLimit,
     /// The watcher said so.
-    Stopped(Stop),
+    Stopped(Halt),
 }
 
 struct Change {
@@ -82,7 +82,7 @@ impl Lbfgs {
         &mut self,
         function: &mut dyn FnMut(&[f64], &mut [f64]) -> f64,
         settings: &Settings,
-        watch: &mut dyn FnMut(usize, f64) -> ControlFlow<Stop>,
+        watch: &mut dyn FnMut(usize, f64) -> ControlFlow<Halt>,
     ) -> End {
         let mut small = 0;
         loop {
@@ -328,7 +328,7 @@ mod tests {
         let limited = Settings { max_iterations: 3, ..SETTINGS };
         assert_eq!(state.run(&mut f, &limited, &mut |_, _| ControlFlow::Continue(())), End::IterationLimit);
         assert_eq!(state.iterations, 3);
-        let end = state.run(&mut f, &SETTINGS, &mut |_, _| ControlFlow::Break(Stop::TimeLimit));
-        assert_eq!(end, End::Stopped(Stop::TimeLimit));
+        let end = state.run(&mut f, &SETTINGS, &mut |_, _| ControlFlow::Break(Halt::TimeLimit));
+        assert_eq!(end, End::Stopped(Halt::TimeLimit));
     }
 }

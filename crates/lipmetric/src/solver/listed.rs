@@ -5,9 +5,8 @@
 //! `lambda` in `[0, w]`; scaled until `sum lambda d d^T <= c I`, they give the lower bound `2 sum lambda`.
 
 use super::lbfgs::{End, Lbfgs, Settings};
-use super::{Observer, Progress, Status, Stop};
+use super::{Halt, Observer, Progress, Status};
 use crate::{Matrix, Result, linalg};
-use std::time::Instant;
 
 /// Differences and their weights.
 pub(crate) struct Problem {
@@ -134,7 +133,6 @@ impl Problem {
         start: Matrix,
         tolerance: f64,
         max_iterations: usize,
-        begun: Instant,
         observer: &mut dyn Observer,
     ) -> Result<Solution> {
         let p = start.cols();
@@ -171,7 +169,6 @@ impl Problem {
                     primal: Some(primal),
                     dual: Some(dual),
                     gap: Some(gap),
-                    seconds: begun.elapsed().as_secs_f64(),
                     ..Progress::default()
                 })
             });
@@ -187,8 +184,8 @@ impl Problem {
             }
             best.status = match end {
                 _ if best.gap() <= tolerance => Status::Optimal,
-                End::Stopped(Stop::TimeLimit) => Status::TimeLimit,
-                End::Stopped(Stop::Interrupted) => Status::Interrupted,
+                End::Stopped(Halt::TimeLimit) => Status::TimeLimit,
+                End::Stopped(Halt::Interrupted) => Status::Interrupted,
                 End::IterationLimit => Status::IterationLimit,
                 End::Converged | End::Stalled => Status::Stalled,
             };
@@ -245,7 +242,7 @@ mod tests {
         // c m + max(0, 2 - m) + max(0, 2 - 4 m) at c = 2: down to m = 1/2, up from there.
         let problem = Problem { differences: Matrix::from_rows(&[[1.0], [2.0]]), weights: vec![1.0, 1.0] };
         assert!((problem.ceiling().unwrap() - 5.0).abs() < 1e-12);
-        let s = problem.solve(2.0, problem.plain_start(), 1e-5, 1000, Instant::now(), &mut Silent).unwrap();
+        let s = problem.solve(2.0, problem.plain_start(), 1e-5, 1000, &mut Silent).unwrap();
         assert_eq!(s.status, Status::Optimal);
         assert!((s.objective - 2.5).abs() < 1e-4, "{}", s.objective);
         assert!(s.dual <= 2.5 + 1e-12);

@@ -10,5 +10,6 @@ pub(crate) mod splitting;
 mod status;
 pub(crate) mod working_set;
 
-pub use observe::{Budget, Observer, Progress, Silent, Stop};
+pub(crate) use observe::Timed;
+pub use observe::{Budget, Halt, Observer, Progress, Silent};
 pub use status::Status;

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 /// Where a fit stands. Figures that a method does not have are `None`.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[non_exhaustive]
 pub struct Progress {
     /// Iterations done.
     pub iteration: usize,
@@ -15,20 +16,20 @@ pub struct Progress {
     pub gap: Option<f64>,
     /// How many pairs the solver holds at the moment.
     pub working_set: Option<usize>,
-    /// Seconds since the fit began.
+    /// Seconds since the fit began; solvers leave it at zero, and what hands the figures on to the user's observer sets it.
     pub seconds: f64,
 }
 
 /// Why a fit is asked to stop early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stop {
+pub enum Halt {
     /// The time is up.
     TimeLimit,
     /// The user wants it.
     Interrupted,
 }
 
-impl Stop {
+impl Halt {
     /// How a fit ends that is told to stop: as asked for, where what it has is already good enough.
     pub(crate) fn status(self, reached: bool) -> Status {
         match self {
@@ -43,7 +44,7 @@ impl Stop {
 /// enough (at least once an iteration), and return their best point when told to stop.
 pub trait Observer {
     /// Called with the current figures; `Break` ends the fit.
-    fn progress(&mut self, at: &Progress) -> ControlFlow<Stop>;
+    fn progress(&mut self, at: &Progress) -> ControlFlow<Halt>;
 
     /// Called with a choice that the fit has made, such as the solver by the size of the data, in a plain sentence.
     fn decided(&mut self, _what: &str) {}
@@ -54,7 +55,7 @@ pub trait Observer {
 pub struct Silent;
 
 impl Observer for Silent {
-    fn progress(&mut self, _: &Progress) -> ControlFlow<Stop> {
+    fn progress(&mut self, _: &Progress) -> ControlFlow<Halt> {
         ControlFlow::Continue(())
     }
 }
@@ -74,10 +75,10 @@ impl<O: Observer> Budget<O> {
 }
 
 impl<O: Observer> Observer for Budget<O> {
-    fn progress(&mut self, at: &Progress) -> ControlFlow<Stop> {
+    fn progress(&mut self, at: &Progress) -> ControlFlow<Halt> {
         self.inner.progress(at)?;
         match self.end {
-            Some(end) if Instant::now() >= end => ControlFlow::Break(Stop::TimeLimit),
+            Some(end) if Instant::now() >= end => ControlFlow::Break(Halt::TimeLimit),
             _ => ControlFlow::Continue(()),
         }
     }
@@ -87,8 +88,34 @@ impl<O: Observer> Observer for Budget<O> {
     }
 }
 
+/// The clock of a fit: tells another observer the seconds since this one was made.
+///
+/// A method makes one before anything else. Where a fit runs others inside (a path, a choice between metrics, the largest
+/// trade-off first), theirs pass their figures on to it, and the outermost clock has the last word: it is never set back.
+pub(crate) struct Timed<'a> {
+    inner: &'a mut dyn Observer,
+    begun: Instant,
+}
+
+impl<'a> Timed<'a> {
+    /// The fit begins now.
+    pub(crate) fn new(inner: &'a mut dyn Observer) -> Self {
+        Self { inner, begun: Instant::now() }
+    }
+}
+
+impl Observer for Timed<'_> {
+    fn progress(&mut self, at: &Progress) -> ControlFlow<Halt> {
+        self.inner.progress(&Progress { seconds: self.begun.elapsed().as_secs_f64(), ..*at })
+    }
+
+    fn decided(&mut self, what: &str) {
+        self.inner.decided(what);
+    }
+}
+
 impl<O: Observer + ?Sized> Observer for &mut O {
-    fn progress(&mut self, at: &Progress) -> ControlFlow<Stop> {
+    fn progress(&mut self, at: &Progress) -> ControlFlow<Halt> {
         (**self).progress(at)
     }
 

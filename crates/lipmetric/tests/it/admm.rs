@@ -3,7 +3,7 @@
 use crate::lip_common::{blobs, load, pair_objective};
 use lipmetric::method::{ClassWeights, Fit, Learner, Lip, LipAdmm, LipAuto, Solver, Training};
 use lipmetric::problem::{Slack, Variant};
-use lipmetric::solver::{Budget, Observer, Progress, Silent, Status, Stop};
+use lipmetric::solver::{Budget, Halt, Observer, Progress, Silent, Status};
 use lipmetric::{Labels, Matrix};
 use std::ops::ControlFlow;
 use std::time::Duration;
@@ -234,9 +234,9 @@ fn a_fit_that_is_told_to_stop_says_so_and_is_still_certified() {
 struct After(usize);
 
 impl Observer for After {
-    fn progress(&mut self, _: &Progress) -> ControlFlow<Stop> {
+    fn progress(&mut self, _: &Progress) -> ControlFlow<Halt> {
         self.0 = self.0.saturating_sub(1);
-        if self.0 == 0 { ControlFlow::Break(Stop::TimeLimit) } else { ControlFlow::Continue(()) }
+        if self.0 == 0 { ControlFlow::Break(Halt::TimeLimit) } else { ControlFlow::Continue(()) }
     }
 }
 
@@ -308,7 +308,7 @@ fn a_start_near_the_optimum_is_used() {
 struct Decisions(Vec<String>);
 
 impl Observer for Decisions {
-    fn progress(&mut self, _: &Progress) -> ControlFlow<Stop> {
+    fn progress(&mut self, _: &Progress) -> ControlFlow<Halt> {
         ControlFlow::Continue(())
     }
 

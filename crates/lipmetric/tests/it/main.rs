@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod admm;
+mod clock;
 mod comparison;
 mod knn;
 mod knn_classifier;

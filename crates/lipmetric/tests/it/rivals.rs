@@ -5,7 +5,7 @@ use lipmetric::data::folds;
 use lipmetric::lipschitz::{lmml_penalty, lmnn_pull};
 use lipmetric::method::{Euclidean, Fit, Init, Learner, Lmml, Lmnn, Mcml, Nca, Training};
 use lipmetric::neighbours::NeighbourIndex;
-use lipmetric::solver::{Observer, Progress, Silent, Status, Stop};
+use lipmetric::solver::{Halt, Observer, Progress, Silent, Status};
 use lipmetric::{Labels, Matrix, Metric};
 use proptest::prelude::*;
 use std::ops::ControlFlow;
@@ -323,10 +323,10 @@ fn results_are_the_same_bits_for_any_number_of_threads() {
 struct Patience(usize);
 
 impl Observer for Patience {
-    fn progress(&mut self, at: &Progress) -> ControlFlow<Stop> {
+    fn progress(&mut self, at: &Progress) -> ControlFlow<Halt> {
         assert!(at.primal.is_none_or(f64::is_finite) && at.gap.is_none_or(|g| (0.0..=1.0).contains(&g)));
         if self.0 == 0 {
-            return ControlFlow::Break(Stop::Interrupted);
+            return ControlFlow::Break(Halt::Interrupted);
         }
         self.0 -= 1;
         ControlFlow::Continue(())

@@ -3,7 +3,7 @@
 use lipmetric::classify::{KnnClassifier, Weights};
 use lipmetric::method::{Fit, Learner, Lip, LipLocal, Lmnn, Training, Tuned};
 use lipmetric::neighbours::NeighbourIndex;
-use lipmetric::solver::{Observer, Progress, Silent, Status, Stop};
+use lipmetric::solver::{Halt, Observer, Progress, Silent, Status};
 use lipmetric::{Labels, Matrix};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -160,10 +160,10 @@ fn odd_tables_are_no_trouble() {
     assert!(tuned.fit(&Training::new(&sizes, &one).unwrap(), &mut Silent).is_err());
 }
 
-struct StopAt(usize, Stop);
+struct StopAt(usize, Halt);
 
 impl Observer for StopAt {
-    fn progress(&mut self, at: &Progress) -> ControlFlow<Stop> {
+    fn progress(&mut self, at: &Progress) -> ControlFlow<Halt> {
         if at.iteration >= self.0 { ControlFlow::Break(self.1) } else { ControlFlow::Continue(()) }
     }
 }
@@ -172,7 +172,7 @@ impl Observer for StopAt {
 fn a_fit_that_is_stopped_says_so_and_has_a_metric() {
     let (x, y) = chequered(100, 4, 12);
     let data = Training::new(&x, &y).unwrap();
-    for (stop, status) in [(Stop::TimeLimit, Status::TimeLimit), (Stop::Interrupted, Status::Interrupted)] {
+    for (stop, status) in [(Halt::TimeLimit, Status::TimeLimit), (Halt::Interrupted, Status::Interrupted)] {
         for at in [1, 30] {
             let fit = Tuned::new().fit(&data, &mut StopAt(at, stop)).unwrap();
             assert_eq!(fit.outcome.status, status);

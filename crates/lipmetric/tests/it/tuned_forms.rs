@@ -3,7 +3,7 @@
 use lipmetric::classify::Weights;
 use lipmetric::method::{Aspect, Choice, Fit, Learner, Lip, Training, Tuned};
 use lipmetric::problem::{Diameter, Slack};
-use lipmetric::solver::{Observer, Progress, Silent, Status, Stop};
+use lipmetric::solver::{Halt, Observer, Progress, Silent, Status};
 use lipmetric::{Labels, Matrix};
 use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
@@ -152,8 +152,8 @@ fn one_c_does_not_serve_several_forms() {
 struct StopAt(usize);
 
 impl Observer for StopAt {
-    fn progress(&mut self, at: &Progress) -> ControlFlow<Stop> {
-        if at.iteration >= self.0 { ControlFlow::Break(Stop::TimeLimit) } else { ControlFlow::Continue(()) }
+    fn progress(&mut self, at: &Progress) -> ControlFlow<Halt> {
+        if at.iteration >= self.0 { ControlFlow::Break(Halt::TimeLimit) } else { ControlFlow::Continue(()) }
     }
 }
 

@@ -20,13 +20,12 @@ pub use rule::{Choice, Judged};
 use super::{Fit, Learner, Lip, LipAdmm, Training};
 use crate::classify::Weights;
 use crate::data::holdouts;
-use crate::solver::{Observer, Progress, Status, Stop};
+use crate::solver::{Halt, Observer, Progress, Status, Timed};
 use crate::{Error, Labels, Matrix, Result};
 use family::Family;
 use forms::Forms;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
-use std::time::Instant;
 
 const FOLDS: usize = 5;
 /// How often the rows of small tables are dealt to folds, at most.
@@ -140,8 +139,8 @@ impl Tuned {
         let usual = self.family.usual();
         let mut fit = self.family.finish(usual, 0.0, data, watch)?;
         match watch.stop {
-            Some(Stop::TimeLimit) => fit.outcome.status = Status::TimeLimit,
-            Some(Stop::Interrupted) => fit.outcome.status = Status::Interrupted,
+            Some(Halt::TimeLimit) => fit.outcome.status = Status::TimeLimit,
+            Some(Halt::Interrupted) => fit.outcome.status = Status::Interrupted,
             None => {}
         }
         fit.outcome.notes.push(format!("nothing was chosen by held-out rows: {why}"));
@@ -179,21 +178,19 @@ impl Part {
 struct Watch<'a> {
     inner: &'a mut dyn Observer,
     steps: usize,
-    stop: Option<Stop>,
+    stop: Option<Halt>,
     /// Whether fits are still judged, whose figures tell an observer nothing.
     judging: bool,
-    begun: Instant,
 }
 
 impl Observer for Watch<'_> {
-    fn progress(&mut self, at: &Progress) -> ControlFlow<Stop> {
+    fn progress(&mut self, at: &Progress) -> ControlFlow<Halt> {
         if let Some(stop) = self.stop {
             return ControlFlow::Break(stop);
         }
         self.steps += 1;
         let figures = if self.judging { Progress::default() } else { *at };
-        let seconds = self.begun.elapsed().as_secs_f64();
-        let told = self.inner.progress(&Progress { iteration: self.steps, seconds, ..figures });
+        let told = self.inner.progress(&Progress { iteration: self.steps, ..figures });
         if let ControlFlow::Break(stop) = told {
             self.stop = Some(stop);
         }
@@ -231,7 +228,8 @@ impl Learner for Tuned {
             return Err(Error::parameter("k", "there is no number of neighbours to choose from"));
         };
         self.family.check()?;
-        let watch = &mut Watch { inner: observer, steps: 0, stop: None, judging: true, begun: Instant::now() };
+        let observer = &mut Timed::new(observer);
+        let watch = &mut Watch { inner: observer, steps: 0, stop: None, judging: true };
         if data.y.counts().iter().filter(|n| **n > 0).count() < 2 {
             return Err(Error::data("all rows have the same label: there is nothing to tell apart"));
         }

@@ -15,9 +15,8 @@ pub(crate) use impostors::Lists;
 
 use crate::pairs::Cloud;
 use crate::solver::lbfgs::{End, Lbfgs, Settings as Steps};
-use crate::solver::{Observer, Progress, Status, Stop};
+use crate::solver::{Halt, Observer, Progress, Status};
 use crate::{Matrix, Result, linalg};
-use std::time::Instant;
 
 /// What keeps the metric small.
 #[derive(Debug, Clone)]
@@ -187,7 +186,6 @@ impl Problem<'_> {
         lists: &mut Lists,
         start: Matrix,
         settings: &Settings,
-        begun: Instant,
         observer: &mut dyn Observer,
     ) -> Result<Solution> {
         let (r, p) = (start.rows(), start.cols());
@@ -239,7 +237,6 @@ impl Problem<'_> {
                     primal: Some(best.as_ref().map_or(value, |b| b.1)),
                     dual: Some(dual),
                     gap: best.as_ref().map(|b| relative(b.1, dual)),
-                    seconds: begun.elapsed().as_secs_f64(),
                     ..Progress::default()
                 })
             });
@@ -262,7 +259,7 @@ impl Problem<'_> {
                 dual: Some(dual),
                 gap: Some(gap),
                 working_set: Some(lists.len()),
-                seconds: begun.elapsed().as_secs_f64(),
+                ..Progress::default()
             });
             let stop = match (end, told) {
                 (End::Stopped(stop), _) | (_, std::ops::ControlFlow::Break(stop)) => Some(stop),
@@ -273,7 +270,7 @@ impl Problem<'_> {
                 break;
             }
             if let Some(stop) = stop {
-                status = if stop == Stop::TimeLimit { Status::TimeLimit } else { Status::Interrupted };
+                status = if stop == Halt::TimeLimit { Status::TimeLimit } else { Status::Interrupted };
                 break;
             }
             if end == End::IterationLimit {

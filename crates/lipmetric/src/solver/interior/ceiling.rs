@@ -16,7 +16,7 @@ use super::{NOWHERE, Shape, State};
 use crate::linalg;
 use crate::pairs::{Cloud, Embedding, weighted_outer};
 use crate::problem::{Diameter, Slack, Variant, different_sum, mean_pair, relative_gap};
-use crate::solver::{Observer, Progress, Status, Stop};
+use crate::solver::{Halt, Observer, Progress, Status};
 use crate::{Error, Matrix, Result};
 use std::ops::ControlFlow;
 
@@ -84,8 +84,8 @@ pub(crate) fn ceiling(cloud: &Cloud, settings: Settings<'_>, observer: &mut dyn 
 fn tail_ceiling(cloud: &Cloud, settings: Settings<'_>, level: f64, observer: &mut dyn Observer) -> Result<Ceiling> {
     let found = bounds(cloud, settings.variant, level, TAIL_ACCURACY, observer)?;
     match found.stopped {
-        Some(Stop::TimeLimit) => Ok(Ceiling::guess(found.lower)),
-        Some(Stop::Interrupted) => Err(Error::Interrupted),
+        Some(Halt::TimeLimit) => Ok(Ceiling::guess(found.lower)),
+        Some(Halt::Interrupted) => Err(Error::Interrupted),
         None if found.gap() <= INSTANCE_ACCURACY => Ok(Ceiling::known(found.lower)),
         None => instance_ceiling(cloud, Settings { anchor: None, ..settings }, observer),
     }
@@ -139,8 +139,8 @@ fn pair_ceiling(cloud: &Cloud, variant: Variant, observer: &mut dyn Observer) ->
         let gap = (upper - lower) / upper;
         let at = Progress { iteration, working_set: Some(state.rows.len()), ..Progress::default() };
         match observer.progress(&at) {
-            ControlFlow::Break(Stop::TimeLimit) => return Ok(Ceiling::guess(lower)),
-            ControlFlow::Break(Stop::Interrupted) => return Err(Error::Interrupted),
+            ControlFlow::Break(Halt::TimeLimit) => return Ok(Ceiling::guess(lower)),
+            ControlFlow::Break(Halt::Interrupted) => return Err(Error::Interrupted),
             ControlFlow::Continue(()) => (),
         }
         if gap <= ACCURACY {

@@ -7,10 +7,9 @@ use super::{Interior, NOWHERE, Shape, State};
 use crate::linalg::{self, Cholesky};
 use crate::pairs::{Cloud, Embedding};
 use crate::problem::{Diameter, Slack, Variant, relative_gap};
-use crate::solver::{Observer, Progress, Status, Stop};
+use crate::solver::{Halt, Observer, Progress, Status};
 use crate::{Matrix, Result};
 use std::ops::ControlFlow;
-use std::time::Instant;
 
 /// Longest pairs that a pass reports.
 const LONGEST: usize = 1000;
@@ -468,7 +467,6 @@ impl<'a> Engine<'a> {
 
     /// Iterates until the certified gap is at most `until`.
     pub(super) fn run(&mut self, until: f64, iterations: &mut usize, observer: &mut dyn Observer) -> Result<Status> {
-        let start = Instant::now();
         let (mut short, mut late) = (0, 0);
         loop {
             self.certify()?;
@@ -479,12 +477,12 @@ impl<'a> Engine<'a> {
                 dual: Some(self.certificate.value),
                 gap: Some(gap),
                 working_set: Some(self.state.rows.len()),
-                seconds: start.elapsed().as_secs_f64(),
+                ..Progress::default()
             };
             if let ControlFlow::Break(stop) = observer.progress(&at) {
                 return Ok(match stop {
-                    Stop::TimeLimit => Status::TimeLimit,
-                    Stop::Interrupted => Status::Interrupted,
+                    Halt::TimeLimit => Status::TimeLimit,
+                    Halt::Interrupted => Status::Interrupted,
                 });
             }
             if gap <= WAYPOINT && self.keep && self.waypoint.is_none() {

@@ -20,7 +20,7 @@ use crate::pairs::{Cloud, Embedding, Kind, Run, sweep};
 use crate::problem::moments::{pack, pack_square, packed_len, unpack};
 use crate::problem::{Variant, different_sum, mean_pair};
 use crate::solver::working_set::survey::is_listed;
-use crate::solver::{Observer, Progress, Stop};
+use crate::solver::{Halt, Observer, Progress};
 use crate::{Matrix, Result};
 use std::ops::ControlFlow;
 
@@ -51,7 +51,7 @@ pub(super) struct Bounds {
     pub(super) lower: f64,
     pub(super) upper: f64,
     /// Why the steps ended before the bounds met, if an observer wanted it.
-    pub(super) stopped: Option<Stop>,
+    pub(super) stopped: Option<Halt>,
 }
 
 impl Bounds {
@@ -393,11 +393,11 @@ mod tests {
     fn a_wish_to_stop_is_told() {
         struct Now;
         impl Observer for Now {
-            fn progress(&mut self, _: &Progress) -> ControlFlow<Stop> {
-                ControlFlow::Break(Stop::TimeLimit)
+            fn progress(&mut self, _: &Progress) -> ControlFlow<Halt> {
+                ControlFlow::Break(Halt::TimeLimit)
             }
         }
         let found = bounds(&cloud(), Variant::Diameter, 0.1, 1e-5, &mut Now).unwrap();
-        assert_eq!(found.stopped, Some(Stop::TimeLimit));
+        assert_eq!(found.stopped, Some(Halt::TimeLimit));
     }
 }

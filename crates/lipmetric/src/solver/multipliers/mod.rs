@@ -14,7 +14,7 @@ pub(crate) use streamed::{solve_streamed, wants_stream};
 
 use crate::linalg;
 use crate::linalg::proximal::{Positive, hinge_multiplier, simplex_threshold};
-use crate::solver::Stop;
+use crate::solver::Halt;
 use crate::solver::working_set::model::{Lengths, Model, State};
 use crate::solver::working_set::{Inner, Penalty, Task};
 use crate::{Matrix, Result};
@@ -103,8 +103,8 @@ impl Inner for Augmented {
         x: &Matrix,
         state: &mut State,
         task: &Task,
-        tick: &mut dyn FnMut() -> ControlFlow<Stop>,
-    ) -> Result<(usize, ControlFlow<Stop>)> {
+        tick: &mut dyn FnMut() -> ControlFlow<Halt>,
+    ) -> Result<(usize, ControlFlow<Halt>)> {
         let penalty = *self.penalty.get_or_insert_with(|| {
             let guess = Penalty::guess(model, x, &state.m);
             // So small that several long pairs share the multiplier from the first.

@@ -24,10 +24,9 @@ use crate::solver::working_set::model::{Lengths, Model, State};
 use crate::solver::working_set::outer::{DIMENSIONS, even_bound, first_factor};
 use crate::solver::working_set::survey::{Query, Rounded, rounded};
 use crate::solver::working_set::{Penalty, Settings, Solution};
-use crate::solver::{Observer, Progress, Status, Stop};
+use crate::solver::{Halt, Observer, Progress, Status};
 use crate::{Matrix, Result};
 use std::ops::ControlFlow;
-use std::time::Instant;
 
 /// Newton steps between updates of the multipliers.
 const STEPS: usize = 12;
@@ -85,7 +84,6 @@ struct Streamed<'a> {
     best: (f64, Matrix),
     bound: f64,
     iterations: usize,
-    begun: Instant,
 }
 
 /// The augmented Lagrangian at a point.
@@ -138,7 +136,7 @@ enum Ended {
     Reached,
     Idle,
     Iterations,
-    Told(Stop),
+    Told(Halt),
 }
 
 impl<'a> Streamed<'a> {
@@ -175,7 +173,6 @@ impl<'a> Streamed<'a> {
             best: (f64::INFINITY, factor),
             bound,
             iterations: 0,
-            begun: Instant::now(),
         })
     }
 
@@ -270,10 +267,8 @@ impl<'a> Streamed<'a> {
                     break;
                 }
                 steps += 1;
-                let begun = self.begun;
                 let mut tick = || {
-                    let seconds = begun.elapsed().as_secs_f64();
-                    told = observer.progress(&Progress { seconds, ..progress });
+                    told = observer.progress(&progress);
                     told.is_break()
                 };
                 match self.step(&at, &gradient, size, &anchor, &mut tick)? {
@@ -300,7 +295,7 @@ impl<'a> Streamed<'a> {
             dual: Some(self.bound),
             gap: known.then(|| self.gap()),
             working_set: Some(zone + self.model.pulls()),
-            seconds: self.begun.elapsed().as_secs_f64(),
+            ..Progress::default()
         }
     }
 

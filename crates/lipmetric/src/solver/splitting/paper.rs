@@ -17,7 +17,6 @@ use crate::problem::{Bound, Multipliers, Variant, certify, groups, relative_gap}
 use crate::solver::{Observer, Progress, Status};
 use crate::{Error, Matrix, Result};
 use std::ops::ControlFlow;
-use std::time::Instant;
 
 /// The objective and the bound are computed at each of the first iterations, and then at every so many.
 const EACH: usize = 10;
@@ -260,7 +259,6 @@ impl<'a> Faithful<'a> {
         mean: &Matrix,
         observer: &mut dyn Observer,
     ) -> Result<Ended> {
-        let begun = Instant::now();
         let (mut best, mut iterations) = (0.0f64, 0);
         let mut current: Option<f64>;
         let status = loop {
@@ -279,7 +277,7 @@ impl<'a> Faithful<'a> {
                 dual: Some(best),
                 gap,
                 working_set: Some(self.eta.len()),
-                seconds: begun.elapsed().as_secs_f64(),
+                ..Progress::default()
             };
             let told = observer.progress(&at);
             if gap.is_some_and(|g| g <= self.settings.tolerance) {

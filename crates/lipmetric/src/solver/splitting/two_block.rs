@@ -7,7 +7,7 @@
 use crate::linalg::proximal::{Positive, hinge_multiplier, simplex_threshold};
 use crate::linalg::{self, Cholesky};
 use crate::problem::moments::{pack, pack_square, packed_len, unpack};
-use crate::solver::Stop;
+use crate::solver::Halt;
 use crate::solver::working_set::model::{Lengths, Model, State};
 use crate::solver::working_set::{Inner, Penalty, Task};
 use crate::{Error, Matrix, Result};
@@ -78,8 +78,8 @@ impl Inner for Practical {
         x: &Matrix,
         state: &mut State,
         task: &Task,
-        tick: &mut dyn FnMut() -> ControlFlow<Stop>,
-    ) -> Result<(usize, ControlFlow<Stop>)> {
+        tick: &mut dyn FnMut() -> ControlFlow<Halt>,
+    ) -> Result<(usize, ControlFlow<Halt>)> {
         let p = x.cols();
         let mut penalty = *self.penalty.get_or_insert_with(|| Penalty::guess(model, x, &state.m));
         // The factor of the unscaled system: the common factor of all penalties is kept apart.

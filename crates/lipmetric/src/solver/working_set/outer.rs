@@ -7,10 +7,9 @@ use crate::linalg::proximal::Positive;
 use crate::pairs::{Cloud, Embedding, weighted_outer};
 use crate::problem::moments::packed_len;
 use crate::problem::{Multipliers, Variant, certify, different_sum, groups, mean_pair, relative_gap};
-use crate::solver::{Observer, Progress, Status, Stop};
+use crate::solver::{Halt, Observer, Progress, Status};
 use crate::{Matrix, Result};
 use std::ops::ControlFlow;
-use std::time::Instant;
 
 /// Up to this many coordinates the metric is sought in all of them; above, in a subspace that grows where the multipliers
 /// say that it must, ...
@@ -97,8 +96,8 @@ pub(crate) trait Inner {
         x: &Matrix,
         state: &mut State,
         task: &Task,
-        tick: &mut dyn FnMut() -> ControlFlow<Stop>,
-    ) -> Result<(usize, ControlFlow<Stop>)>;
+        tick: &mut dyn FnMut() -> ControlFlow<Halt>,
+    ) -> Result<(usize, ControlFlow<Halt>)>;
 
     /// Pairs on either side of the kink that should have a row.
     fn working_target(&self, coordinates: usize) -> usize;
@@ -148,7 +147,6 @@ fn run(
     inner: &mut dyn Inner,
     observer: &mut dyn Observer,
 ) -> Result<Solution> {
-    let begun = Instant::now();
     let mut outer = Outer::begin(cloud, settings, start, only, inner)?;
     let (mut iterations, mut idle, mut least) = (0, 0, f64::INFINITY);
     let mut renewed = true;
@@ -160,7 +158,7 @@ fn run(
             dual: Some(outer.bound),
             gap: Some(gap),
             working_set: Some(rows),
-            seconds: begun.elapsed().as_secs_f64(),
+            ..Progress::default()
         };
         if gap < 0.999 * least {
             (least, idle) = (gap, 0);
@@ -182,7 +180,7 @@ fn run(
         let progress = at(iterations, rows);
         let mut tick = || {
             ticks += 1;
-            observer.progress(&Progress { iteration: ticks, seconds: begun.elapsed().as_secs_f64(), ..progress })
+            observer.progress(&Progress { iteration: ticks, ..progress })
         };
         let task =
             Task { gradient: 0.1 * gap.clamp(0.3 * settings.tolerance, 0.3) * settings.c, renewed, size: outer.best.0 };
