@@ -5,8 +5,9 @@ use crate::output::{self, Align, TextTable, short};
 use crate::session::Session;
 use lipmetric::Labels;
 use lipmetric::data::Table;
-use lipmetric::method::{LipFit, SupportPair, Training};
+use lipmetric::method::{LipFit, Training};
 use lipmetric::prepare::Preparation;
+use lipmetric::problem::SupportPair;
 use lipmetric::solver::{Budget, Status};
 use serde::Serialize;
 

@@ -1,4 +1,4 @@
-use crate::Matrix;
+use crate::{Matrix, Result};
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::cholesky::llt;
 use faer::linalg::qr::no_pivoting::factor as qr;
@@ -106,6 +106,12 @@ impl Cholesky {
         super::symmetrise(&mut out);
         out
     }
+}
+
+/// The largest eigenvalue of `B^-1 A`, raised to a positive number; infinite where `B` is not positive definite.
+pub(crate) fn largest_generalised(a: &Matrix, b: &Matrix) -> Result<f64> {
+    let Some(factor) = Cholesky::of(b) else { return Ok(f64::INFINITY) };
+    Ok(super::symmetric_eigenvalues(&factor.whiten(a))?.last().copied().unwrap_or(0.0).max(f64::MIN_POSITIVE))
 }
 
 #[cfg(test)]

@@ -4,12 +4,33 @@ use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::evd::{ComputeEigenvectors, self_adjoint_evd, self_adjoint_evd_scratch};
 use faer::linalg::svd::{ComputeSvdVectors, svd, svd_scratch};
 use faer::{MatMut, MatRef, Par, Spec};
+use std::ops::Range;
 
 /// `A = V diag(values) V^T`, eigenvalues ascending, eigenvectors in the columns of `vectors`.
 #[derive(Debug, Clone)]
 pub(crate) struct Eigen {
     pub(crate) values: Vec<f64>,
     pub(crate) vectors: Matrix,
+}
+
+impl Eigen {
+    /// The eigenvectors of these places, each times a function of its eigenvalue: with the square root, `F` with
+    /// `F F^T = A` on them.
+    pub(crate) fn scaled(&self, places: Range<usize>, f: impl Fn(f64) -> f64) -> Matrix {
+        let mut out = Matrix::zeros(self.vectors.rows(), places.len());
+        let sizes: Vec<f64> = self.values[places.clone()].iter().map(|&v| f(v)).collect();
+        for a in 0..self.vectors.rows() {
+            for ((o, v), s) in out.row_mut(a).iter_mut().zip(&self.vectors.row(a)[places.clone()]).zip(&sizes) {
+                *o = v * s;
+            }
+        }
+        out
+    }
+
+    /// `f(A) = V diag(f(values)) V^T`.
+    pub(crate) fn apply(&self, f: impl Fn(f64) -> f64) -> Matrix {
+        super::product_transposed(&self.scaled(0..self.values.len(), f), &self.vectors)
+    }
 }
 
 fn failed(what: &str) -> Error {

@@ -6,7 +6,7 @@
 mod cholesky;
 mod eigen;
 
-pub(crate) use cholesky::Cholesky;
+pub(crate) use cholesky::{Cholesky, largest_generalised};
 pub(crate) use eigen::{Eigen, singular, symmetric_eigen, symmetric_eigenvalues};
 
 pub(crate) mod proximal;

@@ -22,19 +22,6 @@ impl Learner for Euclidean {
     }
 
     fn fit(&self, data: &Training<'_>, _: &mut dyn Observer) -> Result<Fit> {
-        Ok(Fit {
-            metric: Metric::euclidean(data.x.cols()),
-            outcome: Outcome {
-                status: Status::ClosedForm,
-                c: None,
-                c_max: None,
-                objective: None,
-                dual: None,
-                gap: None,
-                iterations: 0,
-                notes: Vec::new(),
-                choice: None,
-            },
-        })
+        Ok(Fit { metric: Metric::euclidean(data.x.cols()), outcome: Outcome::new(Status::ClosedForm, 0) })
     }
 }

@@ -1,9 +1,9 @@
 //! Lip^D and Lip^I, solved to a certified optimum.
 
 use super::{Fit, Learner, Outcome, Training};
-use crate::problem::{Anchor, Diameter, Slack, Space, Variant, leak};
-use crate::solver::interior::{Ceiling, Settings, Solution, ceiling, fitted, path, solve, solve_near, value_at_zero};
-use crate::solver::{Observer, Status, Timed};
+use crate::problem::{Anchor, Certificate, Diameter, Slack, Space, SupportPair, Variant, leak};
+use crate::solver::interior::{Ceiling, Settings, ceiling, fitted, path, solve, solve_near, value_at_zero};
+use crate::solver::{Observer, Solution, Status, Stop, Timed};
 use crate::{Error, Matrix, Metric, Result};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -58,22 +58,6 @@ pub struct Lip {
     memory: usize,
 }
 
-/// Bytes that a fit may use for its largest matrices, unless told otherwise.
-const MEMORY: usize = 4 << 30;
-
-/// A pair of rows with a nonzero multiplier: what the optimum rests on.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct SupportPair {
-    /// One row.
-    pub first: usize,
-    /// The other row.
-    pub second: usize,
-    /// Whether the pair is one of different label that is pushed apart; else it bounds the diameter.
-    pub pushes: bool,
-    /// The multiplier: `lambda` of a pair that is pushed, `eta` of one that bounds the diameter.
-    pub multiplier: f64,
-}
-
 /// A fit together with what proves it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LipFit {
@@ -81,27 +65,6 @@ pub struct LipFit {
     pub fit: Fit,
     /// The multipliers behind [`Outcome::dual`].
     pub certificate: Certificate,
-}
-
-/// Multipliers `lambda` (pairs of different label) and `eta` (pairs that bound the diameter) that are feasible for the dual
-/// problem: `lambda_ij <= w_i w_j` (with a slack per row: `sum_j lambda_ij <= w_i`), `sum eta = c`, and
-/// `sum lambda A - sum eta A` negative semidefinite. Then `2 sum lambda` is a lower bound of the objective.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Certificate {
-    /// Pairs with a multiplier of their own.
-    pub pairs: Vec<SupportPair>,
-    /// `eta` in addition, for every pair that bounds the diameter: this, shared out in proportion to `w_i w_j`.
-    pub mean: f64,
-    /// `lambda / (w_i w_j)` of the pairs of different label that are not listed and closer than 2 under `sides`; all
-    /// others have none.
-    pub below: f64,
-    /// With the mean of the longest distances as the diameter: `eta / (w_i w_j)` of the pairs that bound it, are not listed
-    /// and are longer than `edge` under `sides`.
-    pub beyond: f64,
-    /// The length from which on these pairs count.
-    pub edge: f64,
-    /// The metric that tells which pairs these are.
-    pub sides: Metric,
 }
 
 impl LipFit {
@@ -143,7 +106,7 @@ impl Lip {
             diameter: Diameter::Maximum,
             anchor: None,
             start: None,
-            memory: MEMORY,
+            memory: Stop::MEMORY,
         }
     }
 
@@ -353,9 +316,7 @@ impl Lip {
             diameter: self.diameter,
             anchor: None,
             c,
-            tolerance: self.tolerance,
-            max_iterations: self.max_iterations,
-            memory: self.memory,
+            stop: Stop { tolerance: self.tolerance, max_iterations: self.max_iterations, memory: self.memory },
         }
     }
 
@@ -447,7 +408,7 @@ impl Lip {
         };
         let solution = self.at(&space, c, observer)?;
         let zero = value_at_zero(&space.cloud, self.slack);
-        if c_max.is_none() && self.anchor.is_none() && solution.dual >= zero * (1.0 - self.tolerance) {
+        if c_max.is_none() && self.anchor.is_none() && solution.bound >= zero * (1.0 - self.tolerance) {
             let c_max = ceiling(&space.cloud, self.settings(1.0), observer)?.value;
             return Err(Error::parameter(
                 "c",
@@ -472,33 +433,14 @@ fn finish(space: &Space, solution: Solution, c: f64, c_max: Option<Ceiling>) -> 
     if duplicates > 0 {
         notes.push(format!("{duplicates} pairs of equal rows have different labels: no metric can tell them apart"));
     }
-    let origin = &space.cloud.origin;
-    let pairs = solution.support.iter().map(|&(i, j, pushes, multiplier)| SupportPair {
-        first: origin[i as usize],
-        second: origin[j as usize],
-        pushes,
-        multiplier,
-    });
-    let certificate = Certificate {
-        pairs: pairs.collect(),
-        mean: solution.mean,
-        below: solution.below,
-        beyond: solution.beyond,
-        edge: solution.edge,
-        sides: Metric::new(space.factor(&solution.sides))?,
+    let known = c_max.filter(|c_max| c_max.known).map(|c_max| c_max.value);
+    let outcome = Outcome::of(&solution).with_trade_off(Some(c), known).with_notes(notes);
+    let metric = Metric::new(space.factor(&solution.factor))?;
+    let certificate = match solution.certificate {
+        Some(certificate) => space.certificate(certificate)?,
+        None => Certificate::nothing(metric.clone()),
     };
-    let outcome = Outcome {
-        status: solution.status,
-        c: Some(c),
-        c_max: c_max.filter(|c_max| c_max.known).map(|c_max| c_max.value),
-        objective: Some(solution.objective),
-        dual: Some(solution.dual),
-        gap: Some(solution.gap()),
-        iterations: solution.iterations,
-        notes,
-        choice: None,
-    };
-    Ok(LipFit { fit: Fit { metric: Metric::new(space.factor(&solution.factor))?, outcome }, certificate })
+    Ok(LipFit { fit: Fit { metric, outcome }, certificate })
 }
 
 /// Lip^I where directions without any within-class scatter separate the classes: the infimum is zero.
@@ -509,20 +451,10 @@ fn closed_form(space: &Space, factor: &crate::Matrix, trade_off: TradeOff) -> Re
     };
     let note = "in some direction the rows of a class do not vary at all while the classes differ (a leaked label, or as \
                 many features as rows): the objective reaches zero there, and the metric measures only these directions";
-    let outcome = Outcome {
-        status: Status::ClosedForm,
-        c,
-        c_max: None,
-        objective: Some(0.0),
-        dual: Some(0.0),
-        gap: Some(0.0),
-        iterations: 0,
-        notes: vec![note.to_owned()],
-        choice: None,
-    };
-    let metric = Metric::new(space.factor(factor))?;
-    let certificate =
-        Certificate { pairs: Vec::new(), mean: 0.0, below: 0.0, beyond: 0.0, edge: 0.0, sides: metric.clone() };
+    let mut outcome = Outcome::new(Status::ClosedForm, 0).with_trade_off(c, None).with_notes(vec![note.to_owned()]);
+    (outcome.objective, outcome.dual, outcome.gap) = (Some(0.0), Some(0.0), Some(0.0));
+    let metric = Metric::new(space.factor(&factor.transpose()))?;
+    let certificate = Certificate::nothing(metric.clone());
     Ok(LipFit { fit: Fit { metric, outcome }, certificate })
 }
 

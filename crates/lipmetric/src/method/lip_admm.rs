@@ -5,10 +5,10 @@ use crate::linalg::Cholesky;
 use crate::linalg::proximal::Positive;
 use crate::pairs::Cloud;
 use crate::problem::{Slack, Space, Variant, leak, mean_pair};
-use crate::solver::multipliers::{Augmented, solve_streamed, wants_stream};
-use crate::solver::splitting::{Faithful, PaperSettings, Practical};
-use crate::solver::working_set::{Inner, Settings, Solution, balanced, ceiling, solve};
-use crate::solver::{Observer, Status, Timed};
+use crate::solver::multipliers::{Augmented, ceiling, solve_streamed, wants_stream};
+use crate::solver::splitting::{Faithful, Practical};
+use crate::solver::working_set::{Inner, Settings, balanced, solve};
+use crate::solver::{Observer, Solution, Status, Stop, Timed};
 use crate::{Error, Matrix, Metric, Result, linalg};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -262,13 +262,7 @@ impl LipAdmm {
     }
 
     fn settings(&self, c: f64) -> Settings {
-        Settings {
-            variant: self.variant,
-            c,
-            tolerance: self.tolerance,
-            max_iterations: self.max_iterations,
-            rank: self.rank,
-        }
+        Settings { variant: self.variant, c, rank: self.rank, stop: Stop::new(self.tolerance, self.max_iterations) }
     }
 
     /// The data in whitened coordinates, after the checks that do not depend on `c`.
@@ -307,28 +301,14 @@ impl LipAdmm {
         } else {
             solve(&cloud, self.settings(c), start.as_ref(), &mut *self.inner(), observer)?
         };
-        solution.factor = linalg::product(&map, &solution.factor);
+        solution.factor = linalg::product_transposed(&solution.factor, &map);
         Ok(solution)
     }
 
     fn fit_paper(&self, data: &Training<'_>, space: &Space, c: f64, observer: &mut dyn Observer) -> Result<Solution> {
-        let settings = PaperSettings {
-            variant: self.variant,
-            c,
-            mu: self.mu,
-            tolerance: self.tolerance,
-            max_iterations: self.max_iterations,
-        };
         let cloud = Cloud::new(&centred(data.x), data.y.codes(), &self.row_weights(data)?);
         let mean = mean_pair(&space.cloud, self.variant);
-        let ended = Faithful::new(&cloud, settings)?.run(|sum| space.sum_of(sum), &mean, observer)?;
-        Ok(Solution {
-            factor: ended.factor,
-            objective: ended.objective,
-            bound: ended.bound,
-            status: ended.status,
-            iterations: ended.iterations,
-        })
+        Faithful::new(&cloud, self.settings(c), self.mu)?.run(|sum| space.sum_of(sum), &mean, observer)
     }
 }
 
@@ -395,18 +375,10 @@ impl Learner for LipAdmm {
                         or as many features as rows): the objective reaches zero there, and the metric measures only \
                         these directions";
             let c = if let TradeOff::Absolute(c) = self.trade_off { Some(c) } else { None };
-            let outcome = Outcome {
-                status: Status::ClosedForm,
-                c,
-                c_max: None,
-                objective: Some(0.0),
-                dual: Some(0.0),
-                gap: Some(0.0),
-                iterations: 0,
-                notes: vec![note.to_owned()],
-                choice: None,
-            };
-            return Ok(Fit { metric: Metric::new(space.factor(&leak))?, outcome });
+            let mut outcome =
+                Outcome::new(Status::ClosedForm, 0).with_trade_off(c, None).with_notes(vec![note.to_owned()]);
+            (outcome.objective, outcome.dual, outcome.gap) = (Some(0.0), Some(0.0), Some(0.0));
+            return Ok(Fit { metric: Metric::new(space.factor(&leak.transpose()))?, outcome });
         }
         let mut notes = Vec::new();
         let (c, c_max) = match self.trade_off {
@@ -441,23 +413,13 @@ impl Learner for LipAdmm {
             ));
         }
         let metric = match self.solver {
-            Solver::Paper if solution.factor.cols() == 0 => {
+            Solver::Paper if solution.factor.rows() == 0 => {
                 return Err(self.too_large(c, ceiling(&space.cloud, self.variant, observer)?.0));
             }
-            Solver::Paper => Metric::new(solution.factor.transpose())?,
+            Solver::Paper => Metric::new(solution.factor.clone())?,
             _ => Metric::new(space.factor(&solution.factor))?,
         };
-        let outcome = Outcome {
-            status: solution.status,
-            c: Some(c),
-            c_max,
-            objective: Some(solution.objective),
-            dual: Some(solution.bound),
-            gap: Some(solution.gap()),
-            iterations: solution.iterations,
-            notes,
-            choice: None,
-        };
+        let outcome = Outcome::of(&solution).with_trade_off(Some(c), c_max).with_notes(notes);
         Ok(Fit { metric, outcome })
     }
 }

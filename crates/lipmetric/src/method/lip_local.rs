@@ -4,8 +4,8 @@ use super::frame::{Frame, roots};
 use super::{Fit, Learner, Outcome, Training, check_limits};
 use crate::neighbours::NeighbourIndex;
 use crate::pairs::weighted_outer;
-use crate::solver::listed::{Problem, Solution};
-use crate::solver::{Observer, Status, Timed};
+use crate::solver::listed::Problem;
+use crate::solver::{Observer, Solution, Status, Stop, Timed};
 use crate::{Error, Matrix, Metric, Result, linalg};
 use std::collections::BTreeMap;
 
@@ -146,7 +146,7 @@ impl LipLocal {
                 return Err(Error::data("near rows of different labels are all equal: no metric can tell them apart"));
             }
             let c = fraction * c_max;
-            let solution = at.problem.solve(c, start, self.tolerance, self.max_iterations, observer)?;
+            let solution = at.problem.solve(c, start, &Stop::new(self.tolerance, self.max_iterations), observer)?;
             steps += solution.iterations;
             Ok((solution, c_max))
         };
@@ -288,17 +288,8 @@ impl Ground {
             wide.row_mut(i)[..factor.cols()].copy_from_slice(factor.row(i));
         }
         let metric: Metric = self.frame.metric_of(&linalg::transposed_product(&wide, &wide))?;
-        let outcome = Outcome {
-            status: done.solution.status,
-            c: Some(done.c),
-            c_max: Some(done.c_max),
-            objective: Some(done.solution.objective),
-            dual: Some(done.solution.dual),
-            gap: Some(done.solution.gap()),
-            iterations: done.steps,
-            notes,
-            choice: None,
-        };
+        let mut outcome = Outcome::of(&done.solution).with_trade_off(Some(done.c), Some(done.c_max)).with_notes(notes);
+        outcome.iterations = done.steps;
         Ok(Fit { metric, outcome })
     }
 }

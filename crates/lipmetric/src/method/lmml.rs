@@ -10,8 +10,8 @@
 use super::frame::{Frame, Init};
 use super::lmnn::{note_lonely, reach_of_one, targets};
 use super::{Fit, Learner, Outcome, Training, check_limits};
-use crate::solver::comparisons::{Anchor, Lists, Loss, Penalty, Problem, Settings};
-use crate::solver::{Observer, Timed};
+use crate::solver::comparisons::{Anchor, Lists, Loss, Penalty, Problem};
+use crate::solver::{Observer, Stop, Timed};
 use crate::{Error, Matrix, Metric, Result, linalg};
 use std::collections::BTreeMap;
 
@@ -196,34 +196,20 @@ impl Learner for Lmml {
             reach_of_one(&frame, &problem.anchors, &mut start);
         }
         let full = start.rows() >= frame.rank();
-        let settings = Settings { tolerance: self.tolerance, max_iterations: self.max_iterations, full };
-        let solution = problem.solve(&mut lists, start, &settings, observer)?;
+        let stop = Stop::new(self.tolerance, self.max_iterations);
+        let solution = problem.solve(&mut lists, start, &stop, observer)?;
         let zero: f64 = problem.anchors.iter().map(|a| a.cost).sum();
-        if solution.dual >= zero * (1.0 - self.tolerance) {
+        if solution.bound >= zero * (1.0 - self.tolerance) {
             return Err(Error::data(
                 "the zero metric is optimal: in no direction are the rows to push away farther than those to be near to",
             ));
         }
-        let gap = solution.gap();
         let metric = if full {
             frame.metric_of(&linalg::transposed_product(&solution.factor, &solution.factor))?
         } else {
             frame.metric(&solution.factor)?
         };
-        Ok(Fit {
-            metric,
-            outcome: Outcome {
-                status: solution.status,
-                c: None,
-                c_max: None,
-                objective: Some(solution.objective),
-                dual: Some(solution.dual),
-                gap: Some(gap),
-                iterations: solution.iterations,
-                notes,
-                choice: None,
-            },
-        })
+        Ok(Fit { metric, outcome: Outcome::of(&solution).with_notes(notes) })
     }
 }
 

@@ -11,8 +11,8 @@ use super::frame::{Frame, Init, roots};
 use super::{Fit, Learner, Outcome, Training, check_limits};
 use crate::neighbours::NeighbourIndex;
 use crate::pairs::weighted_outer;
-use crate::solver::comparisons::{Anchor, Lists, Loss, Penalty, Problem, Settings};
-use crate::solver::{Observer, Timed};
+use crate::solver::comparisons::{Anchor, Lists, Loss, Penalty, Problem};
+use crate::solver::{Observer, Stop, Timed};
 use crate::{Error, Matrix, Metric, Result, linalg};
 use std::collections::BTreeMap;
 
@@ -246,10 +246,10 @@ impl Learner for Lmnn {
         let pull = self.pull(&frame, &anchors);
         let problem = self.problem(&frame, anchors, pull);
         let full = start.rows() >= frame.rank();
-        let settings = Settings { tolerance: self.tolerance, max_iterations: self.max_iterations, full };
-        let solution = problem.solve(&mut Lists::by_label(), start, &settings, observer)?;
+        let stop = Stop::new(self.tolerance, self.max_iterations);
+        let solution = problem.solve(&mut Lists::by_label(), start, &stop, observer)?;
         let zero = problem.objective_of_zero();
-        if solution.dual >= zero * (1.0 - self.tolerance) {
+        if solution.bound >= zero * (1.0 - self.tolerance) {
             return Err(Error::parameter(
                 "push",
                 format!(
@@ -258,8 +258,7 @@ impl Learner for Lmnn {
                 ),
             ));
         }
-        let gap = solution.gap();
-        if !full && gap > self.tolerance {
+        if !full && solution.gap() > self.tolerance {
             notes.push(
                 "the bound is that of the problem without a limit on the components: the gap shows what the limit costs, \
                  at most"
@@ -271,19 +270,6 @@ impl Learner for Lmnn {
         } else {
             frame.metric(&solution.factor)?
         };
-        Ok(Fit {
-            metric,
-            outcome: Outcome {
-                status: solution.status,
-                c: None,
-                c_max: None,
-                objective: Some(solution.objective),
-                dual: Some(solution.dual),
-                gap: Some(gap),
-                iterations: solution.iterations,
-                notes,
-                choice: None,
-            },
-        })
+        Ok(Fit { metric, outcome: Outcome::of(&solution).with_notes(notes) })
     }
 }

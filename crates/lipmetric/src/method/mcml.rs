@@ -14,11 +14,11 @@ use super::frame::{Frame, Init, root, roots};
 use super::nca::finite;
 use super::{Fit, Learner, Outcome, Training, check_limits};
 use crate::pairs::{Row, Softmax};
-use crate::solver::lbfgs::{End, Lbfgs, Settings};
-use crate::solver::{Halt, Observer, Progress, Status, Timed};
+use crate::problem::{is_positive, relative_gap};
+use crate::solver::lbfgs::{End, Lbfgs, Steps};
+use crate::solver::{Observer, Progress, Solution, Status, Stop, Termination, Timed};
 use crate::{Error, Matrix, Metric, Result, linalg};
 use std::collections::BTreeMap;
-use std::ops::ControlFlow;
 
 /// Maximally collapsing metric learning, to a certified gap.
 ///
@@ -51,6 +51,14 @@ impl Default for Mcml {
 const MEMORY: usize = 20;
 /// Rounds between certificates, at most.
 const ROUNDS: usize = 40;
+/// The gradient that the first round may leave, relative to that of the squared length of `L`, ...
+const ACCURACY: f64 = 0.03;
+/// ... what it is multiplied by after each round, ...
+const FINER: f64 = 0.3;
+/// ... and the one after which the search gives up.
+const FINEST: f64 = 1e-9;
+/// A round also ends where a step lowers the value by less than this part of it: rounding.
+const DECREASE: f64 = 1e-14;
 
 impl Mcml {
     /// Certified to a relative gap of 1e-3.
@@ -180,8 +188,7 @@ impl<'a> Collapse<'a> {
     /// The lower bound that the chances under a metric prove.
     fn bound(&self, gradient: &Matrix, entropy: f64, concentrated: Option<&Concentrated>) -> Result<f64> {
         let size = linalg::inner(gradient, gradient).sqrt() + linalg::inner(&self.within, &self.within).sqrt();
-        let low = linalg::symmetric_eigenvalues(gradient)?.first().copied().unwrap_or(0.0);
-        if low >= -4.0 * f64::EPSILON * size {
+        if is_positive(gradient, size)? {
             return Ok(entropy);
         }
         let Some(other) = concentrated else { return Ok(0.0) };
@@ -189,6 +196,61 @@ impl<'a> Collapse<'a> {
         let low = low.min(0.0) * (1.0 + 1e-9) - 1e-12;
         let part = -low / (1.0 - low);
         Ok((1.0 - part) * entropy + part * other.entropy)
+    }
+
+    /// Minimises from a factor: L-BFGS, ever more accurately, with a certificate between the runs.
+    fn solve(&self, first: Matrix, stop: &Stop, observer: &mut dyn Observer) -> Result<Solution> {
+        let (r, p) = (first.rows(), first.cols());
+        let mut factor = Matrix::zeros(r, p);
+        let mut function = |x: &[f64], g: &mut [f64]| {
+            factor.as_mut_slice().copy_from_slice(x);
+            let (value, half, _) = self.value(&factor, false);
+            g.iter_mut().zip(half.as_slice()).for_each(|(o, v)| *o = 2.0 * v);
+            value
+        };
+        let concentrated = self.concentrated()?;
+        let mut state = Lbfgs::new(first.into_vec(), &mut function);
+        let (mut accuracy, mut status, mut bound) = (ACCURACY, Status::Stalled, 0.0f64);
+        let (mut factor, mut objective) = (Matrix::zeros(r, p), f64::NAN);
+        for _ in 0..ROUNDS {
+            let resistance = 2.0 * linalg::dot(&state.x, &state.x).sqrt();
+            let steps = Steps {
+                memory: MEMORY,
+                decrease: DECREASE,
+                scale: 0.0,
+                gradient: accuracy * resistance,
+                max_iterations: stop.max_iterations,
+            };
+            let figures = |iteration: usize, value: f64, bound: f64| Progress {
+                iteration,
+                primal: Some(value),
+                dual: Some(bound),
+                gap: Some(relative_gap(value, bound)),
+                ..Progress::default()
+            };
+            let end = state.run(&mut function, &steps, &mut |iteration, value| {
+                observer.progress(&figures(iteration, value, bound))
+            });
+            factor = Matrix::from_vec(r, p, state.x.clone())?;
+            let (value, gradient, entropy) = self.value(&factor, true);
+            bound = bound.max(self.bound(&gradient, entropy, concentrated.as_ref())?);
+            objective = finite(value)?;
+            let told = observer.progress(&figures(state.iterations, value, bound));
+            let over = Termination {
+                gap: Some(relative_gap(value, bound)),
+                halt: end.halt().or(told.break_value()),
+                stalled: accuracy <= FINEST && end != End::IterationLimit,
+                exhausted: end == End::IterationLimit,
+                ..Termination::default()
+            };
+            if let Some(ended) = over.status(stop.tolerance) {
+                status = ended;
+                break;
+            }
+            accuracy *= FINER;
+        }
+        let bound = bound.min(objective);
+        Ok(Solution { factor, objective, bound, status, iterations: state.iterations, certificate: None })
     }
 }
 
@@ -271,88 +333,16 @@ impl Learner for Mcml {
             (0..p).for_each(|k| m[(k, k)] += lift);
             first = root(&m)?;
         }
-        let r = first.rows();
-        let mut factor = Matrix::zeros(r, p);
-        let mut function = |x: &[f64], g: &mut [f64]| {
-            factor.as_mut_slice().copy_from_slice(x);
-            let (value, half, _) = collapse.value(&factor, false);
-            g.iter_mut().zip(half.as_slice()).for_each(|(o, v)| *o = 2.0 * v);
-            value
-        };
-        let concentrated = collapse.concentrated()?;
-        let mut state = Lbfgs::new(first.into_vec(), &mut function);
-        let (mut accuracy, mut status) = (0.03, Status::Stalled);
-        let (mut best, mut dual): (Option<(Matrix, f64)>, f64) = (None, 0.0);
-        for _ in 0..ROUNDS {
-            let resistance = 2.0 * linalg::dot(&state.x, &state.x).sqrt();
-            let settings = Settings {
-                memory: MEMORY,
-                decrease: 1e-14,
-                scale: 0.0,
-                gradient: accuracy * resistance,
-                max_iterations: self.max_iterations,
-            };
-            let end = state.run(&mut function, &settings, &mut |iteration, value| {
-                observer.progress(&Progress {
-                    iteration,
-                    primal: Some(value),
-                    dual: Some(dual),
-                    gap: Some(relative(value, dual)),
-                    ..Progress::default()
-                })
-            });
-            let here = Matrix::from_vec(r, p, state.x.clone())?;
-            let (value, gradient, entropy) = collapse.value(&here, true);
-            dual = dual.max(collapse.bound(&gradient, entropy, concentrated.as_ref())?);
-            best = Some((here, finite(value)?));
-            let told = observer.progress(&Progress {
-                iteration: state.iterations,
-                primal: Some(value),
-                dual: Some(dual),
-                gap: Some(relative(value, dual)),
-                ..Progress::default()
-            });
-            if relative(value, dual) <= self.tolerance {
-                status = Status::Optimal;
-                break;
-            }
-            status = match (end, told) {
-                (End::Stopped(Halt::TimeLimit), _) | (_, ControlFlow::Break(Halt::TimeLimit)) => Status::TimeLimit,
-                (End::Stopped(Halt::Interrupted), _) | (_, ControlFlow::Break(Halt::Interrupted)) => {
-                    Status::Interrupted
-                }
-                (End::IterationLimit, _) => Status::IterationLimit,
-                (End::Converged | End::Stalled, _) if accuracy <= 1e-9 => Status::Stalled,
-                _ => {
-                    accuracy *= 0.3;
-                    continue;
-                }
-            };
-            break;
-        }
-        let (factor, objective) = best.unwrap_or((Matrix::zeros(r, p), f64::NAN));
-        let dual = dual.min(objective);
-        let mut metric = frame.metric_of(&linalg::transposed_product(&factor, &factor))?;
+        let solution = collapse.solve(first, &Stop::new(self.tolerance, self.max_iterations), observer)?;
+        let factor = &solution.factor;
+        let mut metric = frame.metric_of(&linalg::transposed_product(factor, factor))?;
         if let Some(count) = self.components
             && count < metric.rank()
         {
             metric = leading(&metric, count)?;
         }
         super::frame::note_collapse(&metric, data.x, &mut notes)?;
-        Ok(Fit {
-            metric,
-            outcome: Outcome {
-                status,
-                c: None,
-                c_max: None,
-                objective: Some(objective),
-                dual: Some(dual),
-                gap: Some(relative(objective, dual)),
-                iterations: state.iterations,
-                notes,
-                choice: None,
-            },
-        })
+        Ok(Fit { metric, outcome: Outcome::of(&solution).with_notes(notes) })
     }
 }
 
@@ -361,8 +351,4 @@ fn leading(metric: &Metric, count: usize) -> Result<Metric> {
     let factor = root(&metric.matrix())?;
     let rows: Vec<usize> = (0..count.min(factor.rows())).collect();
     Metric::new(factor.select_rows(&rows))
-}
-
-fn relative(objective: f64, dual: f64) -> f64 {
-    if objective <= 0.0 { 0.0 } else { ((objective - dual) / objective).clamp(0.0, 1.0) }
 }

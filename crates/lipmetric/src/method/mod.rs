@@ -15,7 +15,7 @@ mod nca;
 pub use choose::{Aspect, Choice, Judged, Tuned};
 pub use euclidean::Euclidean;
 pub use frame::Init;
-pub use lip::{Certificate, ClassWeights, Lip, LipFit, SupportPair, TradeOff};
+pub use lip::{ClassWeights, Lip, LipFit, TradeOff};
 pub use lip_admm::{LipAdmm, Solver};
 pub use lip_auto::LipAuto;
 pub use lip_local::LipLocal;
@@ -25,7 +25,7 @@ pub use mcml::Mcml;
 pub use nca::Nca;
 
 use crate::classify::Weights;
-use crate::solver::{Observer, Status};
+use crate::solver::{Observer, Solution, Status};
 use crate::{Error, Labels, Matrix, Metric, Result};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -83,6 +83,7 @@ impl<'a> Training<'a> {
 
 /// Figures of a fit. `None` where a method has none.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Outcome {
     /// How the fit ended.
     pub status: Status,
@@ -103,6 +104,46 @@ pub struct Outcome {
     /// What was chosen and by which figures, where the method chooses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub choice: Option<Choice>,
+}
+
+impl Outcome {
+    /// A fit that ended so, after so many iterations, without any other figures.
+    #[must_use]
+    pub fn new(status: Status, iterations: usize) -> Self {
+        Self {
+            status,
+            c: None,
+            c_max: None,
+            objective: None,
+            dual: None,
+            gap: None,
+            iterations,
+            notes: Vec::new(),
+            choice: None,
+        }
+    }
+
+    /// What a solver found.
+    pub(crate) fn of(solution: &Solution) -> Self {
+        Self {
+            objective: Some(solution.objective),
+            dual: Some(solution.bound),
+            gap: Some(solution.gap()),
+            ..Self::new(solution.status, solution.iterations)
+        }
+    }
+
+    /// The same with the trade-off that was used, and the one from which on the zero metric is optimal.
+    #[must_use]
+    pub(crate) fn with_trade_off(self, c: Option<f64>, c_max: Option<f64>) -> Self {
+        Self { c, c_max, ..self }
+    }
+
+    /// The same with these notes.
+    #[must_use]
+    pub(crate) fn with_notes(self, notes: Vec<String>) -> Self {
+        Self { notes, ..self }
+    }
 }
 
 /// A learned metric and how it came about.

@@ -7,8 +7,8 @@
 use super::frame::{Frame, Init, note_collapse};
 use super::{Fit, Learner, Outcome, Training, check_limits};
 use crate::pairs::{Row, Softmax, interleaved};
-use crate::solver::lbfgs::{End, Lbfgs, Settings};
-use crate::solver::{Halt, Observer, Progress, Status, Timed};
+use crate::solver::lbfgs::{End, Lbfgs, Steps};
+use crate::solver::{Observer, Progress, Status, Termination, Timed};
 use crate::{Error, Matrix, Metric, Result, linalg};
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -190,43 +190,28 @@ impl Learner for Nca {
             state.renew(&mut function, true);
             notes.push(format!("the search began from {scale:.3e} times the start, where rows see several neighbours"));
         }
-        let settings = Settings {
+        let steps = Steps {
             memory: 10,
             decrease: self.tolerance,
             scale: mass,
             gradient: 0.0,
             max_iterations: self.max_iterations,
         };
-        let end = state.run(&mut function, &settings, &mut |iteration, value| {
+        let end = state.run(&mut function, &steps, &mut |iteration, value| {
             observer.progress(&Progress { iteration, primal: Some(value), ..Progress::default() })
         });
         let metric = frame.metric(&Matrix::from_vec(r, p, state.x)?)?;
         note_collapse(&metric, data.x, &mut notes)?;
-        Ok(Fit {
-            metric,
-            outcome: Outcome {
-                status: status(end),
-                c: None,
-                c_max: None,
-                objective: Some(finite(state.value)?),
-                dual: None,
-                gap: None,
-                iterations: state.iterations,
-                notes,
-                choice: None,
-            },
-        })
+        let mut outcome = Outcome::new(status(end), state.iterations).with_notes(notes);
+        outcome.objective = Some(finite(state.value)?);
+        Ok(Fit { metric, outcome })
     }
 }
 
 /// What a run's end says of a fit without a certificate: a run that cannot lower the objective any more has converged.
 pub(super) fn status(end: End) -> Status {
-    match end {
-        End::Converged | End::Stalled => Status::Optimal,
-        End::IterationLimit => Status::IterationLimit,
-        End::Stopped(Halt::TimeLimit) => Status::TimeLimit,
-        End::Stopped(Halt::Interrupted) => Status::Interrupted,
-    }
+    let ended = Termination { halt: end.halt(), exhausted: end == End::IterationLimit, ..Termination::default() };
+    ended.status(0.0).unwrap_or(Status::Optimal)
 }
 
 pub(super) fn finite(value: f64) -> Result<f64> {

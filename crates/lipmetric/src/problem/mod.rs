@@ -10,10 +10,13 @@ mod certificate;
 mod leak;
 pub(crate) mod moments;
 mod space;
+mod totals;
 
-pub(crate) use certificate::{Bound, Multipliers, certify, different_sum, groups, mean_pair, relative_gap};
+pub(crate) use certificate::{Bound, Mix, Multipliers, certify, is_positive, relative_gap, tested_scale};
+pub use certificate::{Certificate, SupportPair};
 pub(crate) use leak::leak;
 pub(crate) use space::Space;
+pub(crate) use totals::{different_sum, groups, mean_pair};
 
 use serde::{Deserialize, Serialize};
 

@@ -1,6 +1,6 @@
-use super::{Towards, leak::within};
+use super::{Certificate, Towards, leak::within};
 use crate::pairs::Cloud;
-use crate::{Matrix, Result, linalg};
+use crate::{Matrix, Metric, Result, linalg};
 
 /// Singular values below this fraction of the largest count as zero, after scaling every feature to unit range.
 const RANK_TOLERANCE: f64 = 1e-10;
@@ -115,10 +115,20 @@ impl Space {
         linalg::congruence_transposed(features, &self.back)
     }
 
-    /// The factor `L` (rank x features) of the metric `M = L^T L` whose factor in these coordinates is `inner`
-    /// (coordinates x rank, `M' = inner inner^T`). `M` itself is never formed.
+    /// The factor `L` (components x features) of the metric whose factor in these coordinates is `inner` (components x
+    /// coordinates). `M` itself is never formed.
     pub(crate) fn factor(&self, inner: &Matrix) -> Matrix {
-        linalg::transposed_product(inner, &self.back)
+        linalg::product(inner, &self.back)
+    }
+
+    /// A certificate on the user's rows and features of one on these points and coordinates.
+    pub(crate) fn certificate(&self, mut inner: Certificate) -> Result<Certificate> {
+        let origin = &self.cloud.origin;
+        for pair in &mut inner.pairs {
+            (pair.first, pair.second) = (origin[pair.first], origin[pair.second]);
+        }
+        inner.sides = Metric::new(self.factor(inner.sides.factor()))?;
+        Ok(inner)
     }
 }
 

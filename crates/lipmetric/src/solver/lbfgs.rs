@@ -9,9 +9,9 @@ use crate::linalg::dot;
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
 
-/// When to stop.
+/// How a run steps, and when it ends.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Settings {
+pub(crate) struct Steps {
     /// Steps and gradient changes that are remembered.
     pub(crate) memory: usize,
     /// Halt where a step lowers the value by less than this part of it (or of `scale`, if that is larger), twice in a row.
@@ -37,13 +37,23 @@ pub(crate) enum End {
     Stopped(Halt),
 }
 
+impl End {
+    /// What the watcher wanted, if it ended the run.
+    pub(crate) fn halt(self) -> Option<Halt> {
+        match self {
+            Self::Stopped(halt) => Some(halt),
+            _ => None,
+        }
+    }
+}
+
 struct Change {
     step: Vec<f64>,
     gradient: Vec<f64>,
     inverse: f64,
 }
 
-/// The state of a minimisation, which can be run on with other settings.
+/// The state of a minimisation, which can be run on with other steps.
 pub(crate) struct Lbfgs {
     /// The best point.
     pub(crate) x: Vec<f64>,
@@ -77,23 +87,23 @@ impl Lbfgs {
         }
     }
 
-    /// Steps until one of the settings ends it. `watch` is told the number of steps and the value after each.
+    /// Goes on until one of these limits ends it. `watch` is told the number of steps and the value after each.
     pub(crate) fn run(
         &mut self,
         function: &mut dyn FnMut(&[f64], &mut [f64]) -> f64,
-        settings: &Settings,
+        steps: &Steps,
         watch: &mut dyn FnMut(usize, f64) -> ControlFlow<Halt>,
     ) -> End {
         let mut small = 0;
         loop {
-            if dot(&self.gradient, &self.gradient).sqrt() <= settings.gradient {
+            if dot(&self.gradient, &self.gradient).sqrt() <= steps.gradient {
                 return End::Converged;
             }
-            if self.iterations >= settings.max_iterations {
+            if self.iterations >= steps.max_iterations {
                 return End::IterationLimit;
             }
             let before = self.value;
-            if !self.step(function, settings.memory) {
+            if !self.step(function, steps.memory) {
                 if self.changes.is_empty() {
                     return End::Stalled;
                 }
@@ -102,11 +112,10 @@ impl Lbfgs {
                 continue;
             }
             self.iterations += 1;
-            if let ControlFlow::Break(stop) = watch(self.iterations, self.value) {
-                return End::Stopped(stop);
+            if let ControlFlow::Break(halt) = watch(self.iterations, self.value) {
+                return End::Stopped(halt);
             }
-            small = if before - self.value <= settings.decrease * before.abs().max(self.value.abs()).max(settings.scale)
-            {
+            small = if before - self.value <= steps.decrease * before.abs().max(self.value.abs()).max(steps.scale) {
                 small + 1
             } else {
                 0
@@ -265,12 +274,11 @@ fn axpy(y: &mut [f64], t: f64, x: &[f64]) {
 mod tests {
     use super::*;
 
-    const SETTINGS: Settings =
-        Settings { memory: 10, decrease: 1e-15, scale: 0.0, gradient: 1e-9, max_iterations: 2000 };
+    const STEPS: Steps = Steps { memory: 10, decrease: 1e-15, scale: 0.0, gradient: 1e-9, max_iterations: 2000 };
 
     fn run(start: &[f64], mut f: impl FnMut(&[f64], &mut [f64]) -> f64) -> (Lbfgs, End) {
         let mut state = Lbfgs::new(start.to_vec(), &mut f);
-        let end = state.run(&mut f, &SETTINGS, &mut |_, _| ControlFlow::Continue(()));
+        let end = state.run(&mut f, &STEPS, &mut |_, _| ControlFlow::Continue(()));
         (state, end)
     }
 
@@ -310,7 +318,7 @@ mod tests {
             x[0].abs() + 0.1 * x[0] * x[0] + (x[1] - 1.0) * (x[1] - 1.0)
         };
         let mut state = Lbfgs::new(vec![3.0, -2.0], &mut f);
-        state.run(&mut f, &SETTINGS, &mut |_, v| {
+        state.run(&mut f, &STEPS, &mut |_, v| {
             values.push(v);
             ControlFlow::Continue(())
         });
@@ -325,10 +333,10 @@ mod tests {
             x[0].powi(4)
         };
         let mut state = Lbfgs::new(vec![5.0], &mut f);
-        let limited = Settings { max_iterations: 3, ..SETTINGS };
+        let limited = Steps { max_iterations: 3, ..STEPS };
         assert_eq!(state.run(&mut f, &limited, &mut |_, _| ControlFlow::Continue(())), End::IterationLimit);
         assert_eq!(state.iterations, 3);
-        let end = state.run(&mut f, &SETTINGS, &mut |_, _| ControlFlow::Break(Halt::TimeLimit));
+        let end = state.run(&mut f, &STEPS, &mut |_, _| ControlFlow::Break(Halt::TimeLimit));
         assert_eq!(end, End::Stopped(Halt::TimeLimit));
     }
 }

@@ -4,8 +4,8 @@
 //! The hinges are rounded, ever less, and L-BFGS runs on the full factor. The rounded hinges' slopes are multipliers
 //! `lambda` in `[0, w]`; scaled until `sum lambda d d^T <= c I`, they give the lower bound `2 sum lambda`.
 
-use super::lbfgs::{End, Lbfgs, Settings};
-use super::{Halt, Observer, Progress, Status};
+use super::lbfgs::{End, Lbfgs, Steps};
+use super::{Observer, Progress, Solution, Status, Stop, Termination};
 use crate::{Matrix, Result, linalg};
 
 /// Differences and their weights.
@@ -14,28 +14,22 @@ pub(crate) struct Problem {
     pub(crate) weights: Vec<f64>,
 }
 
-/// What a run gives.
-pub(crate) struct Solution {
-    pub(crate) factor: Matrix,
-    pub(crate) objective: f64,
-    pub(crate) dual: f64,
-    pub(crate) iterations: usize,
-    pub(crate) status: Status,
-}
-
-impl Solution {
-    pub(crate) fn gap(&self) -> f64 {
-        (self.objective - self.dual) / self.objective.abs().max(f64::MIN_POSITIVE)
-    }
-}
-
 /// Half of the first rounding's width; the kink is at 2.
 const WIDTH: f64 = 0.2;
 /// How much narrower each rounding is than the one before it.
 const NARROWER: f64 = 0.2;
+/// No rounding narrower than this is tried.
 const NARROWEST: f64 = 1e-5;
 /// A run ends where a step lowers the value by less than this part of the tolerance.
 const DECREASE: f64 = 0.002;
+/// Values below this part of the zero metric's objective count as that large for the decrease.
+const SMALL: f64 = 1e-3;
+/// Steps that are remembered.
+const MEMORY: usize = 10;
+/// A direction is too weak where the multipliers ask for more than `c` by this part of the tolerance.
+const WEAK: f64 = 0.5;
+/// What such directions are raised by, as a part of the mean eigenvalue of `M`.
+const RAISE: f64 = 0.01;
 /// How often a run goes on from where it ended, at most, before the rounding becomes narrower.
 const ESCAPES: usize = 6;
 
@@ -126,15 +120,8 @@ impl Problem {
         Ok((2.0 * scale * lambda.iter().sum::<f64>(), directions))
     }
 
-    /// Runs from a factor, at this trade-off, until the certified gap is at most `tolerance`.
-    pub(crate) fn solve(
-        &self,
-        c: f64,
-        start: Matrix,
-        tolerance: f64,
-        max_iterations: usize,
-        observer: &mut dyn Observer,
-    ) -> Result<Solution> {
+    /// Runs from a factor, at this trade-off, until the certified gap is reached.
+    pub(crate) fn solve(&self, c: f64, start: Matrix, stop: &Stop, observer: &mut dyn Observer) -> Result<Solution> {
         let p = start.cols();
         let (mut width, mut escapes) = (WIDTH, 0);
         let mut slopes = Vec::new();
@@ -143,9 +130,10 @@ impl Problem {
         let mut best = Solution {
             objective: self.objective(c, &factor),
             factor: factor.clone(),
-            dual: 0.0,
+            bound: 0.0,
             iterations: 0,
             status: Status::Stalled,
+            certificate: None,
         };
         let mut point = factor.clone();
         loop {
@@ -155,15 +143,15 @@ impl Problem {
             };
             let mut run = Lbfgs::new(point.into_vec(), &mut function);
             let done = best.iterations;
-            let settings = Settings {
-                memory: 10,
-                decrease: DECREASE * tolerance,
-                scale: 1e-3 * zero,
+            let steps = Steps {
+                memory: MEMORY,
+                decrease: DECREASE * stop.tolerance,
+                scale: SMALL * zero,
                 gradient: 0.0,
-                max_iterations: max_iterations - done,
+                max_iterations: stop.max_iterations - done,
             };
-            let (primal, dual, gap) = (best.objective, best.dual, best.gap());
-            let end = run.run(&mut function, &settings, &mut |iteration, _| {
+            let (primal, dual, gap) = (best.objective, best.bound, best.gap());
+            let end = run.run(&mut function, &steps, &mut |iteration, _| {
                 observer.progress(&Progress {
                     iteration: done + iteration,
                     primal: Some(primal),
@@ -176,20 +164,21 @@ impl Problem {
             point = Matrix::from_vec(p, p, run.x)?;
             let objective = self.objective(c, &point);
             self.rounded(c, &point, width, None, &mut slopes);
-            let (dual, weak) = self.bound(c, &slopes, 0.5 * tolerance)?;
-            best.dual = best.dual.max(dual);
+            let (bound, weak) = self.bound(c, &slopes, WEAK * stop.tolerance)?;
+            best.bound = best.bound.max(bound);
             if objective < best.objective {
                 best.objective = objective;
                 best.factor = point.clone();
             }
-            best.status = match end {
-                _ if best.gap() <= tolerance => Status::Optimal,
-                End::Stopped(Halt::TimeLimit) => Status::TimeLimit,
-                End::Stopped(Halt::Interrupted) => Status::Interrupted,
-                End::IterationLimit => Status::IterationLimit,
-                End::Converged | End::Stalled => Status::Stalled,
+            let over = Termination {
+                gap: Some(best.gap()),
+                halt: end.halt(),
+                stalled: width < NARROWEST,
+                exhausted: end == End::IterationLimit,
+                ..Termination::default()
             };
-            if best.status != Status::Stalled || width < NARROWEST {
+            if let Some(status) = over.status(stop.tolerance) {
+                best.status = status;
                 return Ok(best);
             }
             if weak.rows() > 0 && escapes < ESCAPES {
@@ -216,7 +205,7 @@ fn square(factor: &Matrix) -> Result<Matrix> {
 fn raised(factor: &Matrix, directions: &Matrix) -> Result<Matrix> {
     let mut m = linalg::transposed_product(factor, factor);
     let more = linalg::transposed_product(directions, directions);
-    let part = 0.01 * linalg::inner(factor, factor) / factor.cols() as f64;
+    let part = RAISE * linalg::inner(factor, factor) / factor.cols() as f64;
     linalg::add_scaled(&mut m, part, &more);
     linalg::symmetrise(&mut m);
     root(&m)
@@ -224,12 +213,7 @@ fn raised(factor: &Matrix, directions: &Matrix) -> Result<Matrix> {
 
 /// `M^1/2`.
 fn root(m: &Matrix) -> Result<Matrix> {
-    let eigen = linalg::symmetric_eigen(m)?;
-    let mut scaled = eigen.vectors.clone();
-    for a in 0..m.rows() {
-        scaled.row_mut(a).iter_mut().zip(&eigen.values).for_each(|(v, e)| *v *= e.max(0.0).sqrt());
-    }
-    Ok(linalg::product_transposed(&scaled, &eigen.vectors))
+    Ok(linalg::symmetric_eigen(m)?.apply(|e| e.max(0.0).sqrt()))
 }
 
 #[cfg(test)]
@@ -242,9 +226,9 @@ mod tests {
         // c m + max(0, 2 - m) + max(0, 2 - 4 m) at c = 2: down to m = 1/2, up from there.
         let problem = Problem { differences: Matrix::from_rows(&[[1.0], [2.0]]), weights: vec![1.0, 1.0] };
         assert!((problem.ceiling().unwrap() - 5.0).abs() < 1e-12);
-        let s = problem.solve(2.0, problem.plain_start(), 1e-5, 1000, &mut Silent).unwrap();
+        let s = problem.solve(2.0, problem.plain_start(), &Stop::new(1e-5, 1000), &mut Silent).unwrap();
         assert_eq!(s.status, Status::Optimal);
         assert!((s.objective - 2.5).abs() < 1e-4, "{}", s.objective);
-        assert!(s.dual <= 2.5 + 1e-12);
+        assert!(s.bound <= 2.5 + 1e-12);
     }
 }

@@ -6,10 +6,14 @@ pub(crate) mod lbfgs;
 pub(crate) mod listed;
 pub(crate) mod multipliers;
 mod observe;
+mod report;
 pub(crate) mod splitting;
 mod status;
+mod stop;
 pub(crate) mod working_set;
 
 pub(crate) use observe::Timed;
 pub use observe::{Budget, Halt, Observer, Progress, Silent};
+pub(crate) use report::Solution;
 pub use status::Status;
+pub(crate) use stop::{Stop, Termination};

@@ -1,4 +1,3 @@
-use super::Status;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
@@ -27,17 +26,6 @@ pub enum Halt {
     TimeLimit,
     /// The user wants it.
     Interrupted,
-}
-
-impl Halt {
-    /// How a fit ends that is told to stop: as asked for, where what it has is already good enough.
-    pub(crate) fn status(self, reached: bool) -> Status {
-        match self {
-            _ if reached => Status::Optimal,
-            Self::TimeLimit => Status::TimeLimit,
-            Self::Interrupted => Status::Interrupted,
-        }
-    }
 }
 
 /// Watches a fit and may end it. Solvers know nothing of clocks, signals or printing: they report here, often

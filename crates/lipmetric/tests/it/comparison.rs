@@ -99,17 +99,7 @@ fn one_that_was_given_up_is_one_with_fewer_repeats() {
 fn trial(right: usize) -> Trial {
     let mut confusion = Confusion::new(vec!["a".into(), "b".into()]);
     (0..100).for_each(|i| confusion.add(0, u32::from(i >= right)));
-    let outcome = Outcome {
-        status: Status::Optimal,
-        c: None,
-        c_max: None,
-        objective: None,
-        dual: None,
-        gap: None,
-        iterations: 1,
-        notes: Vec::new(),
-        choice: None,
-    };
+    let outcome = Outcome::new(Status::Optimal, 1);
     Trial { confusion, fit_seconds: 0.0, outcome }
 }
 

@@ -14,8 +14,9 @@ mod measure;
 pub(crate) use impostors::Lists;
 
 use crate::pairs::Cloud;
-use crate::solver::lbfgs::{End, Lbfgs, Settings as Steps};
-use crate::solver::{Halt, Observer, Progress, Status};
+use crate::problem::{relative_gap, tested_scale};
+use crate::solver::lbfgs::{End, Lbfgs, Steps};
+use crate::solver::{Observer, Progress, Solution, Status, Stop, Termination};
 use crate::{Matrix, Result, linalg};
 
 /// What keeps the metric small.
@@ -55,42 +56,28 @@ pub(crate) struct Problem<'a> {
     pub(crate) penalty: Penalty,
 }
 
-/// When to stop.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Settings {
-    /// The certified relative gap to reach.
-    pub(crate) tolerance: f64,
-    /// Steps, at most.
-    pub(crate) max_iterations: usize,
-    /// Whether `L` may be of any rank, so that a gap above the tolerance means that it is not yet optimal.
-    pub(crate) full: bool,
-}
-
-/// What was found.
-pub(crate) struct Solution {
-    /// `L`, components x coordinates.
-    pub(crate) factor: Matrix,
-    pub(crate) objective: f64,
-    pub(crate) dual: f64,
-    pub(crate) status: Status,
-    pub(crate) iterations: usize,
-}
-
-impl Solution {
-    /// The relative gap between objective and dual.
-    pub(crate) fn gap(&self) -> f64 {
-        relative(self.objective, self.dual)
-    }
-}
-
-fn relative(objective: f64, dual: f64) -> f64 {
-    if objective <= 0.0 { 0.0 } else { ((objective - dual) / objective).clamp(0.0, 1.0) }
-}
-
 /// Steps that are remembered.
 const MEMORY: usize = 20;
 /// Rounds of multipliers, at most.
 const ROUNDS: usize = 150;
+/// The first width over which the hinges are smoothed, ...
+const WIDTH: f64 = 0.5;
+/// ... what it is multiplied by after each round, ...
+const NARROWER: f64 = 0.4;
+/// ... and the least one: below it the multipliers do the rest.
+const NARROWEST: f64 = 0.01;
+/// The gradient that the first round may leave, relative to the penalty's own, ...
+const ACCURACY: f64 = 0.1;
+/// ... what it is multiplied by after each round, ...
+const STRICTER: f64 = 0.7;
+/// ... and the least one, as a part of the tolerance.
+const STRICTEST: f64 = 0.2;
+/// A round also ends where a step lowers the value by less than this part of it: rounding.
+const DECREASE: f64 = 1e-13;
+/// Rounds after which a problem of limited rank counts as settled.
+const SETTLED: usize = 4;
+/// Rounds in a row without any movement before the search gives up.
+const IDLE: usize = 4;
 
 impl Problem<'_> {
     /// The penalty and half its gradient in `L`.
@@ -134,42 +121,8 @@ impl Problem<'_> {
     fn bound(&self, push: &Matrix, sum: f64) -> Result<f64> {
         match &self.penalty {
             // Feasible where C - s push is positive semidefinite.
-            Penalty::Linear(c) => {
-                let left = |s: f64| {
-                    let mut m = c.clone();
-                    linalg::add_scaled(&mut m, -s, push);
-                    m
-                };
-                let size = linalg::inner(c, c).sqrt() + linalg::inner(push, push).sqrt();
-                let fits = |s: f64| -> Result<bool> {
-                    let low = linalg::symmetric_eigenvalues(&left(s))?.first().copied().unwrap_or(0.0);
-                    // Eigenvalues are right to a few roundings of the norm.
-                    Ok(low >= -4.0 * f64::EPSILON * size)
-                };
-                if sum <= 0.0 || !sum.is_finite() {
-                    return Ok(0.0);
-                }
-                if fits(1.0)? {
-                    return Ok(sum);
-                }
-                let (mut low, mut high) = (0.0, 1.0);
-                if let Some(s) = largest_scale(c, push)? {
-                    let s = (s * (1.0 - 1e-9)).min(1.0);
-                    if fits(s)? {
-                        return Ok(s * sum);
-                    }
-                    high = s;
-                }
-                for _ in 0..40 {
-                    let middle = 0.5 * (low + high);
-                    if fits(middle)? {
-                        low = middle;
-                    } else {
-                        high = middle;
-                    }
-                }
-                Ok(low * sum)
-            }
+            Penalty::Linear(_) if sum <= 0.0 || !sum.is_finite() => Ok(0.0),
+            Penalty::Linear(c) => Ok(tested_scale(push, c)? * sum),
             // min over M of ||M||^2 - s <push, M> is -s^2/4 times the squared norm of the positive part.
             Penalty::Squared => {
                 let positive: f64 =
@@ -180,125 +133,179 @@ impl Problem<'_> {
         }
     }
 
-    /// Minimises from `start`.
+    /// The smoothed objective of `L` and its gradient.
+    fn smoothed(&self, lists: &mut Lists, factor: &Matrix, delta: f64, gradient: &mut [f64]) -> f64 {
+        let z = linalg::product_transposed(&self.cloud.x, factor);
+        if z.first_non_finite().is_some() {
+            return f64::INFINITY;
+        }
+        lists.ensure(self, &z, factor);
+        let measured = self.measure(lists, &z, delta, false);
+        let (penalty, mut half) = self.penalty(factor);
+        let y = measure::apply(&measured.pairs, &z);
+        let (r, p) = (factor.rows(), factor.cols());
+        linalg::gemm_tn_add(half.as_mut_slice(), y.as_slice(), self.cloud.x.as_slice(), r, p, z.rows());
+        gradient.iter_mut().zip(half.as_slice()).for_each(|(o, v)| *o = 2.0 * v);
+        penalty + measured.smooth
+    }
+
+    /// Minimises from `start`. Where its rank is limited, the gap to the bound of the problem without that limit need not
+    /// close.
     pub(crate) fn solve(
         &self,
         lists: &mut Lists,
         start: Matrix,
-        settings: &Settings,
+        stop: &Stop,
         observer: &mut dyn Observer,
     ) -> Result<Solution> {
-        let (r, p) = (start.rows(), start.cols());
-        let mut delta: f64 = 0.5;
-        let mut accuracy: f64 = 0.1;
-        let mut best: Option<(Matrix, f64)> = None;
-        let (mut dual, mut idle) = (0.0f64, 0);
-        let mut state: Option<Lbfgs> = None;
-        let mut first = Some(start);
+        let mut search = Search::new(self, lists, start);
         let mut status = Status::Stalled;
         for round in 0..ROUNDS {
-            let mut factor = Matrix::zeros(r, p);
-            lists.review(self);
-            let mut function = |x: &[f64], g: &mut [f64]| {
-                factor.as_mut_slice().copy_from_slice(x);
-                let z = linalg::product_transposed(&self.cloud.x, &factor);
-                if z.first_non_finite().is_some() {
-                    return f64::INFINITY;
-                }
-                lists.ensure(self, &z, &factor);
-                let measured = self.measure(lists, &z, delta, false);
-                let (penalty, mut half) = self.penalty(&factor);
-                let y = measure::apply(&measured.pairs, &z);
-                linalg::gemm_tn_add(half.as_mut_slice(), y.as_slice(), self.cloud.x.as_slice(), r, p, z.rows());
-                g.iter_mut().zip(half.as_slice()).for_each(|(o, v)| *o = 2.0 * v);
-                penalty + measured.smooth
+            let end = search.descend(stop, observer)?;
+            let (improved, multipliers) = search.certify()?;
+            let told = observer.progress(&search.progress(Some(search.lists.len())));
+            let over = Termination {
+                gap: Some(search.gap()),
+                halt: end.halt().or(told.break_value()),
+                stalled: search.is_idle(end, improved),
+                exhausted: end == End::IterationLimit,
+                ..Termination::default()
             };
-            let state = match &mut state {
-                Some(state) => {
-                    state.renew(&mut function, false);
-                    state
-                }
-                None => state.insert(Lbfgs::new(first.take().unwrap_or_default().into_vec(), &mut function)),
-            };
-            let resistance = {
-                let half = self.penalty(&Matrix::from_vec(r, p, state.x.clone())?).1;
-                2.0 * linalg::inner(&half, &half).sqrt()
-            };
-            let steps = Steps {
-                memory: MEMORY,
-                decrease: 1e-13,
-                scale: 0.0,
-                gradient: accuracy * resistance,
-                max_iterations: settings.max_iterations,
-            };
-            let end = state.run(&mut function, &steps, &mut |iteration, value| {
-                observer.progress(&Progress {
-                    iteration,
-                    primal: Some(best.as_ref().map_or(value, |b| b.1)),
-                    dual: Some(dual),
-                    gap: best.as_ref().map(|b| relative(b.1, dual)),
-                    ..Progress::default()
-                })
-            });
-            factor.as_mut_slice().copy_from_slice(&state.x);
-            let z = linalg::product_transposed(&self.cloud.x, &factor);
-            lists.ensure(self, &z, &factor);
-            let measured = self.measure(lists, &z, delta, true);
-            let objective = self.penalty(&factor).0 + measured.exact;
-            let push = measure::push(&measured.pairs, &self.cloud.x);
-            dual = dual.max(self.bound(&push, measured.sum)?);
-            let improved = best.as_ref().is_none_or(|b| objective < b.1);
-            if improved {
-                best = Some((factor, objective));
-            }
-            let objective = best.as_ref().map_or(objective, |b| b.1);
-            let gap = relative(objective, dual);
-            let told = observer.progress(&Progress {
-                iteration: state.iterations,
-                primal: Some(objective),
-                dual: Some(dual),
-                gap: Some(gap),
-                working_set: Some(lists.len()),
-                ..Progress::default()
-            });
-            let stop = match (end, told) {
-                (End::Stopped(stop), _) | (_, std::ops::ControlFlow::Break(stop)) => Some(stop),
-                _ => None,
-            };
-            if gap <= settings.tolerance {
-                status = Status::Optimal;
-                break;
-            }
-            if let Some(stop) = stop {
-                status = if stop == Halt::TimeLimit { Status::TimeLimit } else { Status::Interrupted };
-                break;
-            }
-            if end == End::IterationLimit {
-                status = Status::IterationLimit;
-                break;
-            }
-            if !settings.full && round >= 4 {
+            match over.status(stop.tolerance) {
                 // A low-rank problem need not meet the bound of the convex one: settled is all that can be asked.
-                status = Status::Optimal;
-                break;
+                None | Some(Status::Stalled) if search.limited && round >= SETTLED => {
+                    status = Status::Optimal;
+                    break;
+                }
+                Some(ended) => {
+                    status = ended;
+                    break;
+                }
+                None => search.sharpen(stop.tolerance, multipliers),
             }
-            lists.keep(measured.multipliers);
-            idle = if end == End::Stalled && !improved { idle + 1 } else { 0 };
-            if idle >= 4 {
-                break;
-            }
-            delta = (0.4 * delta).max(0.01);
-            accuracy = (0.7 * accuracy).max(0.2 * settings.tolerance);
         }
-        let iterations = state.as_ref().map_or(0, |s| s.iterations);
-        let (factor, objective) = best.unwrap_or((Matrix::zeros(r, p), f64::NAN));
-        Ok(Solution { factor, objective, dual: dual.min(objective), status, iterations })
+        Ok(search.finish(status))
     }
 }
 
-/// The largest `s` with `C - s P` positive semidefinite, if `C` is positive definite.
-fn largest_scale(c: &Matrix, push: &Matrix) -> Result<Option<f64>> {
-    let Some(cholesky) = linalg::Cholesky::of(c) else { return Ok(None) };
-    let top = linalg::symmetric_eigenvalues(&cholesky.whiten(push))?.last().copied().unwrap_or(0.0);
-    Ok(Some(if top > 0.0 { 1.0 / top } else { f64::INFINITY }))
+/// The rounds of the method of multipliers.
+struct Search<'a> {
+    problem: &'a Problem<'a>,
+    lists: &'a mut Lists,
+    /// Where it began; where it is, once it has.
+    start: Matrix,
+    state: Option<Lbfgs>,
+    /// Whether the rank of `L` is limited.
+    limited: bool,
+    /// The width of the smoothing, and the gradient that a round may leave, relative to the penalty's.
+    delta: f64,
+    accuracy: f64,
+    best: Option<(Matrix, f64)>,
+    bound: f64,
+    /// Rounds in a row in which nothing moved.
+    idle: usize,
+}
+
+impl<'a> Search<'a> {
+    fn new(problem: &'a Problem<'a>, lists: &'a mut Lists, start: Matrix) -> Self {
+        Self {
+            problem,
+            lists,
+            limited: start.rows() < start.cols(),
+            start,
+            state: None,
+            delta: WIDTH,
+            accuracy: ACCURACY,
+            best: None,
+            bound: 0.0,
+            idle: 0,
+        }
+    }
+
+    fn objective(&self) -> Option<f64> {
+        self.best.as_ref().map(|b| b.1)
+    }
+
+    fn gap(&self) -> f64 {
+        relative_gap(self.objective().unwrap_or(f64::INFINITY), self.bound)
+    }
+
+    fn iterations(&self) -> usize {
+        self.state.as_ref().map_or(0, |s| s.iterations)
+    }
+
+    fn progress(&self, working_set: Option<usize>) -> Progress {
+        let (iteration, primal) = (self.iterations(), self.objective());
+        let gap = primal.map(|_| self.gap());
+        Progress { iteration, primal, dual: Some(self.bound), gap, working_set, ..Progress::default() }
+    }
+
+    /// Minimises the smoothed objective as it is now.
+    fn descend(&mut self, stop: &Stop, observer: &mut dyn Observer) -> Result<End> {
+        let (r, p) = (self.start.rows(), self.start.cols());
+        let progress = self.progress(None);
+        self.lists.review(self.problem);
+        let mut factor = Matrix::zeros(r, p);
+        let mut function = |x: &[f64], g: &mut [f64]| {
+            factor.as_mut_slice().copy_from_slice(x);
+            self.problem.smoothed(self.lists, &factor, self.delta, g)
+        };
+        let state = match &mut self.state {
+            Some(state) => {
+                state.renew(&mut function, false);
+                state
+            }
+            None => self.state.insert(Lbfgs::new(self.start.as_slice().to_vec(), &mut function)),
+        };
+        let half = self.problem.penalty(&Matrix::from_vec(r, p, state.x.clone())?).1;
+        let resistance = 2.0 * linalg::inner(&half, &half).sqrt();
+        let steps = Steps {
+            memory: MEMORY,
+            decrease: DECREASE,
+            scale: 0.0,
+            gradient: self.accuracy * resistance,
+            max_iterations: stop.max_iterations,
+        };
+        Ok(state.run(&mut function, &steps, &mut |iteration, value| {
+            observer.progress(&Progress { iteration, primal: progress.primal.or(Some(value)), ..progress })
+        }))
+    }
+
+    /// The objective and the bound of where the round ended: whether that is the best point so far, and its multipliers.
+    fn certify(&mut self) -> Result<(bool, Vec<f64>)> {
+        let mut factor = self.start.clone();
+        if let Some(state) = &self.state {
+            factor.as_mut_slice().copy_from_slice(&state.x);
+        }
+        let z = linalg::product_transposed(&self.problem.cloud.x, &factor);
+        self.lists.ensure(self.problem, &z, &factor);
+        let measured = self.problem.measure(self.lists, &z, self.delta, true);
+        let objective = self.problem.penalty(&factor).0 + measured.exact;
+        let push = measure::push(&measured.pairs, &self.problem.cloud.x);
+        self.bound = self.bound.max(self.problem.bound(&push, measured.sum)?);
+        let improved = self.best.as_ref().is_none_or(|b| objective < b.1);
+        if improved {
+            self.best = Some((factor, objective));
+        }
+        Ok((improved, measured.multipliers))
+    }
+
+    /// Whether nothing has moved for some rounds.
+    fn is_idle(&mut self, end: End, improved: bool) -> bool {
+        self.idle = if end == End::Stalled && !improved { self.idle + 1 } else { 0 };
+        self.idle >= IDLE
+    }
+
+    /// Goes on with these multipliers and less smoothing.
+    fn sharpen(&mut self, tolerance: f64, multipliers: Vec<f64>) {
+        self.lists.keep(multipliers);
+        self.delta = (NARROWER * self.delta).max(NARROWEST);
+        self.accuracy = (STRICTER * self.accuracy).max(STRICTEST * tolerance);
+    }
+
+    fn finish(self, status: Status) -> Solution {
+        let iterations = self.iterations();
+        let (factor, objective) = self.best.unwrap_or((Matrix::zeros(self.start.rows(), self.start.cols()), f64::NAN));
+        Solution { factor, objective, bound: self.bound.min(objective), status, iterations, certificate: None }
+    }
 }

@@ -1,7 +1,7 @@
 //! New rows without losing feasibility.
 
 use super::assemble::packed_len;
-use super::engine::{Engine, generalised_largest};
+use super::engine::Engine;
 use super::rows::{AGGREGATE, Row, central, packed};
 use super::scan::{Survey, longer, same_length};
 use super::{NOWHERE, State};
@@ -165,7 +165,7 @@ impl State {
             return Ok(());
         }
         let sum = weighted_outer(&cloud.x, entering.iter().map(|&(i, j, l, _)| (i, j, l)));
-        let scale = (SHARE / generalised_largest(&sum, &self.z)?).min(1.0);
+        let scale = (SHARE / linalg::largest_generalised(&sum, &self.z)?).min(1.0);
         linalg::add_scaled(&mut self.z, -scale, &sum);
         for &(i, j, lambda, z) in entering {
             let lambda = scale * lambda;

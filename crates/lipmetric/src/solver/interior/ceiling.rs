@@ -7,10 +7,10 @@
 
 use super::admit::pull_row;
 use super::assemble::packed_len;
-use super::engine::{Engine, Settings, generalised_largest};
+use super::engine::{Engine, Settings};
 use super::newton::factor_of;
 use super::rows::{AGGREGATE, Row, Rows};
-use super::scan::{Query, keep_longest, longer, survey};
+use super::scan::{Query, Survey, keep_longest, longer, same_length, survey};
 use super::tail_ceiling::bounds;
 use super::{NOWHERE, Shape, State};
 use crate::linalg;
@@ -26,10 +26,35 @@ const ACCURACY: f64 = 1e-7;
 const TAIL_ACCURACY: f64 = 1e-5;
 /// The same with a slack per instance.
 const INSTANCE_ACCURACY: f64 = 1e-4;
+/// Steps, at most; most problems take fewer than fifty.
 const MAX_ITERATIONS: usize = 500;
-/// How often a first `c` that is too large is replaced by a tenth of it: where the value at zero is reached but for this part.
+/// The first diameter, of the one that is allowed: well inside.
+const FIRST: f64 = 0.5;
+/// The first multiplier of the mean pair, in units of the least one that is feasible.
+const HEAVY: f64 = 2.0;
+/// Long pairs that have a row from the beginning, and that enter at once, are as many as there are elements of `M` (twice as
+/// many at first), and no fewer than these.
+const LONG_AT_FIRST: usize = 60;
+/// See [`LONG_AT_FIRST`].
+const LONG_AT_ONCE: usize = 40;
+/// Long pairs that a pass lists, at most.
+const LONGEST: usize = 1000;
+/// Pairs are listed where they are shorter than the longest allowed by at most the gap, taken within these limits.
+const MARGINS: (f64, f64) = (1e-7, 0.3);
+/// The part of the gap that staying away from the bound may cost ...
+const ROOM: f64 = 0.1;
+/// ... and the least distance from it.
+const LEAST_ROOM: f64 = 1e-14;
+/// Every so many steps pairs of equal length get a row for their mean, where there are many.
+const TIES: usize = 3;
+/// The first `c` for Dinkelbach's method, of an upper bound that is most often within a factor of ten, ...
+const BELOW: f64 = 0.1;
+/// ... and how often it is lowered by that factor, at most, ...
 const LOWER: usize = 30;
+/// ... which is where the value at zero is reached but for this part: it is too large.
 const ALL: f64 = 1e-3;
+/// The gap to which its problems are solved, as a part of the accuracy.
+const FINER: f64 = 0.1;
 /// A new `c` is taken where it exceeds the present one by this part of the gap: very small changes only disturb.
 const GROWTH: f64 = 0.3;
 
@@ -72,7 +97,7 @@ pub(crate) fn ceiling(cloud: &Cloud, settings: Settings<'_>, observer: &mut dyn 
     match (settings.slack, settings.diameter) {
         (Slack::Pair, Diameter::Mean) => {
             // `max { <N, M> : <mean, M> <= 1 }`.
-            generalised_largest(&different_sum(cloud), &mean_pair(cloud, settings.variant)).map(Ceiling::known)
+            linalg::largest_generalised(&different_sum(cloud), &mean_pair(cloud, settings.variant)).map(Ceiling::known)
         }
         (Slack::Pair, Diameter::Maximum) => pair_ceiling(cloud, settings.variant, observer),
         (Slack::Pair, Diameter::Cvar(level)) => tail_ceiling(cloud, settings, level, observer),
@@ -92,126 +117,177 @@ fn tail_ceiling(cloud: &Cloud, settings: Settings<'_>, level: f64, observer: &mu
 }
 
 fn pair_ceiling(cloud: &Cloud, variant: Variant, observer: &mut dyn Observer) -> Result<Ceiling> {
-    let p = cloud.x.cols();
-    let push = different_sum(cloud);
-    let mean = mean_pair(cloud, variant);
-    let shape = Shape { scalar: false, cost: 0.0 };
-    let look = |m: &Matrix, beyond: f64, most: usize| -> Result<_> {
-        let now = Embedding::new(cloud, &factor_of(m, "the metric")?);
-        let query = Query { variant, window: (0.0, 0.0), beyond, most };
-        Ok(survey(cloud, &now, None, &query, None))
-    };
-    let mut m = Matrix::identity(p);
-    let first = look(&m, 0.0, 2 * packed_len(p).max(60))?;
-    m.as_mut_slice().iter_mut().for_each(|v| *v *= 0.5 / first.longest);
-    let row = |i, j| Row { b: 0.0, g: -1.0, ..pull_row(i, j) };
-    let heavy = 2.0 * generalised_largest(&push, &mean)?;
-    let mut z = mean.clone();
-    z.as_mut_slice().iter_mut().for_each(|v| *v *= heavy);
-    linalg::add_scaled(&mut z, -1.0, &push);
-    let mu = linalg::inner(&m, &z) / p as f64;
-    let mut rows = Rows { sums: vec![mean], members: vec![Vec::new()], ..Rows::default() };
-    rows.add(row(AGGREGATE, 0), 1.0 - linalg::inner(&rows.sums[0], &m), Some(heavy), mu);
-    for &(r, i, j) in &first.far {
-        let t = 1.0 - r * 0.5 / first.longest;
-        rows.add(row(i, j), t, Some(mu / t), mu);
-        let entering = weighted_outer(&cloud.x, std::iter::once((i as usize, j as usize, mu / t)));
-        linalg::add_scaled(&mut z, 1.0, &entering);
-    }
-    let mut state = State {
-        m,
-        z,
-        scalar: 0.0,
-        rows,
-        fixed: push.clone(),
-        drawn: Matrix::zeros(p, p),
-        anchor: None,
-        active: Vec::new(),
-        place: vec![NOWHERE; cloud.len()],
-        slack: Vec::new(),
-        reduced: Vec::new(),
-    };
-    let (mut lower, mut upper) = (linalg::inner(&push, &state.m) / 0.5, f64::INFINITY);
+    let mut climb = Climb::begin(cloud, variant)?;
     for iteration in 0..MAX_ITERATIONS {
-        let total: f64 = state.rows.lambda.iter().sum();
-        let (pull, _) = state.sums(cloud);
-        upper = upper.min(total * generalised_largest(&push, &pull)?);
-        let gap = (upper - lower) / upper;
-        let at = Progress { iteration, working_set: Some(state.rows.len()), ..Progress::default() };
+        let gap = climb.bound_above()?;
+        let at = Progress { iteration, working_set: Some(climb.state.rows.len()), ..Progress::default() };
         match observer.progress(&at) {
-            ControlFlow::Break(Halt::TimeLimit) => return Ok(Ceiling::guess(lower)),
+            ControlFlow::Break(Halt::TimeLimit) => return Ok(Ceiling::guess(climb.lower)),
             ControlFlow::Break(Halt::Interrupted) => return Err(Error::Interrupted),
             ControlFlow::Continue(()) => (),
         }
-        if gap <= ACCURACY {
+        if gap <= ACCURACY || !climb.step(gap, iteration)? {
             break;
         }
-        let before = state.m.clone();
-        if state.step(cloud, &shape, 0.0).is_err() {
-            break;
+    }
+    Ok(Ceiling::known(climb.lower))
+}
+
+/// The way to `max { <N, M> : max_P rho_M <= 1 }`.
+struct Climb<'a> {
+    cloud: &'a Cloud,
+    variant: Variant,
+    /// `N`.
+    push: Matrix,
+    state: State,
+    lower: f64,
+    upper: f64,
+}
+
+/// A row of a pair that bounds the diameter, which is one.
+fn unit_row(i: u32, j: u32) -> Row {
+    Row { b: 0.0, g: -1.0, ..pull_row(i, j) }
+}
+
+impl<'a> Climb<'a> {
+    fn begin(cloud: &'a Cloud, variant: Variant) -> Result<Self> {
+        let p = cloud.x.cols();
+        let push = different_sum(cloud);
+        let mean = mean_pair(cloud, variant);
+        let mut m = Matrix::identity(p);
+        let first = look(cloud, variant, &m, 0.0, 2 * packed_len(p).max(LONG_AT_FIRST))?;
+        m.as_mut_slice().iter_mut().for_each(|v| *v *= FIRST / first.longest);
+        let heavy = HEAVY * linalg::largest_generalised(&push, &mean)?;
+        let mut z = mean.clone();
+        z.as_mut_slice().iter_mut().for_each(|v| *v *= heavy);
+        linalg::add_scaled(&mut z, -1.0, &push);
+        let mu = linalg::inner(&m, &z) / p as f64;
+        let mut rows = Rows { sums: vec![mean], members: vec![Vec::new()], ..Rows::default() };
+        rows.add(unit_row(AGGREGATE, 0), 1.0 - linalg::inner(&rows.sums[0], &m), Some(heavy), mu);
+        for &(r, i, j) in &first.far {
+            let t = 1.0 - r * FIRST / first.longest;
+            rows.add(unit_row(i, j), t, Some(mu / t), mu);
+            let entering = weighted_outer(&cloud.x, std::iter::once((i as usize, j as usize, mu / t)));
+            linalg::add_scaled(&mut z, 1.0, &entering);
         }
-        let margin = gap.clamp(1e-7, 0.3);
-        // Rounding may end the iteration: the bound that was reached stays one.
-        let Ok(mut found) = look(&state.m, 1.0 - margin, 1000) else { break };
+        let state = State {
+            m,
+            z,
+            scalar: 0.0,
+            rows,
+            fixed: push.clone(),
+            drawn: Matrix::zeros(p, p),
+            anchor: None,
+            active: Vec::new(),
+            place: vec![NOWHERE; cloud.len()],
+            slack: Vec::new(),
+            reduced: Vec::new(),
+        };
+        let lower = linalg::inner(&push, &state.m) / FIRST;
+        Ok(Self { cloud, variant, push, state, lower, upper: f64::INFINITY })
+    }
+
+    /// What the multipliers prove; returns how far the bounds are apart.
+    fn bound_above(&mut self) -> Result<f64> {
+        let total: f64 = self.state.rows.lambda.iter().sum();
+        let (pull, _) = self.state.sums(self.cloud);
+        self.upper = self.upper.min(total * linalg::largest_generalised(&self.push, &pull)?);
+        Ok(relative_gap(self.upper, self.lower))
+    }
+
+    /// One step; tells whether there was one. Rounding may end the iteration: the bound that was reached stays one.
+    fn step(&mut self, gap: f64, iteration: usize) -> Result<bool> {
+        let before = self.state.m.clone();
+        let shape = Shape { scalar: false, cost: 0.0 };
+        if self.state.step(self.cloud, &shape, 0.0).is_err() {
+            return Ok(false);
+        }
+        let margin = gap.clamp(MARGINS.0, MARGINS.1);
+        let Ok(mut found) = self.look(1.0 - margin, LONGEST) else { return Ok(false) };
         let mut blocking = Vec::new();
         if found.longest > 1.0 + gap {
             // Far outside: part of the step is taken back, and what stood in the way gets rows.
             blocking.extend(found.far.iter().filter(|f| f.0 > 1.0).map(|f| (f.1, f.2)));
-            let start = look(&before, f64::INFINITY, 0)?.longest;
+            let start = look(self.cloud, self.variant, &before, f64::INFINITY, 0)?.longest;
             let part = (1.0 - start) / (found.longest - start);
-            for (now, &old) in state.m.as_mut_slice().iter_mut().zip(before.as_slice()) {
+            for (now, &old) in self.state.m.as_mut_slice().iter_mut().zip(before.as_slice()) {
                 *now = old + part * (*now - old);
             }
-            let Ok(again) = look(&state.m, 1.0 - margin, 1000) else { break };
+            let Ok(again) = self.look(1.0 - margin, LONGEST) else { return Ok(false) };
             found = again;
         }
-        let room = (0.1 * state.mu() * state.degree() / upper).max(1e-14);
-        if found.longest >= 1.0 - room {
-            // The problem is homogeneous but for the bound: a multiple is feasible.
-            let t = (1.0 - room) / found.longest;
-            state.m.as_mut_slice().iter_mut().for_each(|v| *v *= t);
-            found.far.iter_mut().for_each(|f| f.0 *= t);
-            found.longest *= t;
-        }
-        let now = Embedding::new(cloud, &factor_of(&state.m, "the metric")?);
+        self.make_feasible(&mut found);
+        let factor = factor_of(&self.state.m, "the metric")?;
+        let now = Embedding::new(self.cloud, &factor);
         for (i, j) in blocking {
             found.far.push((now.squared_distance(i as usize, j as usize), i, j));
         }
         keep_longest(&mut found.far, usize::MAX);
-        lower = lower.max(linalg::inner(&push, &state.m) / found.longest);
-        let products = state.rows.products(cloud, &state.m, &factor_of(&state.m, "the metric")?);
-        products.iter().enumerate().for_each(|(k, r)| state.rows.settle(k, 1.0 - r));
-        let mu = state.mu();
-        let most = packed_len(p).max(40);
-        if found.far.len() > 2 * most && iteration % 3 == 2 {
-            // Many ties, as features with few values have them: together they get a row for their mean.
-            let members = longer(cloud, &now, variant, found.longest * (1.0 - margin));
-            let share = 1.0 / members.len() as f64;
-            let sum = weighted_outer(&cloud.x, members.iter().map(|&(i, j)| (i as usize, j as usize, share)));
-            let room = 1.0 - linalg::inner(&sum, &state.m);
-            linalg::add_scaled(&mut state.z, mu / room, &sum);
-            let at = state.rows.place_sum(sum, Vec::new());
-            state.rows.add(row(AGGREGATE, at), room, None, mu);
+        self.lower = self.lower.max(linalg::inner(&self.push, &self.state.m) / found.longest);
+        let products = self.state.rows.products(self.cloud, &self.state.m, &factor);
+        products.iter().enumerate().for_each(|(k, r)| self.state.rows.settle(k, 1.0 - r));
+        let most = packed_len(self.cloud.x.cols()).max(LONG_AT_ONCE);
+        let mu = self.state.mu();
+        if found.far.len() > 2 * most && iteration % TIES == TIES - 1 {
+            self.hold_ties(&now, found.longest * (1.0 - margin), mu);
         }
-        let is_known = |r: f64| products.iter().any(|&l| super::scan::same_length(l, r));
-        let fresh: Vec<(f64, u32, u32)> = found.far.iter().copied().filter(|f| !is_known(f.0)).take(most).collect();
-        let cost: f64 = fresh.iter().map(|f| mu / (1.0 - f.0)).sum();
-        let part = (state.complementarity() / cost).min(1.0);
-        for &(r, i, j) in &fresh {
-            let lambda = part * mu / (1.0 - r);
-            state.rows.add(row(i, j), 1.0 - r, Some(lambda), mu);
-            let entering = weighted_outer(&cloud.x, std::iter::once((i as usize, j as usize, lambda)));
-            linalg::add_scaled(&mut state.z, 1.0, &entering);
+        self.admit(&found, &products, most, mu);
+        Ok(true)
+    }
+
+    fn look(&self, beyond: f64, most: usize) -> Result<Survey> {
+        look(self.cloud, self.variant, &self.state.m, beyond, most)
+    }
+
+    /// The problem is homogeneous but for the bound: a multiple is strictly feasible.
+    fn make_feasible(&mut self, found: &mut Survey) {
+        let room = (ROOM * self.state.mu() * self.state.degree() / self.upper).max(LEAST_ROOM);
+        if found.longest >= 1.0 - room {
+            let t = (1.0 - room) / found.longest;
+            self.state.m.as_mut_slice().iter_mut().for_each(|v| *v *= t);
+            found.far.iter_mut().for_each(|f| f.0 *= t);
+            found.longest *= t;
         }
     }
-    Ok(Ceiling::known(lower))
+
+    /// Many ties, as features with few values have them: together they get a row for their mean.
+    fn hold_ties(&mut self, now: &Embedding, length: f64, mu: f64) {
+        let members = longer(self.cloud, now, self.variant, length);
+        let share = 1.0 / members.len() as f64;
+        let sum = weighted_outer(&self.cloud.x, members.iter().map(|&(i, j)| (i as usize, j as usize, share)));
+        let room = 1.0 - linalg::inner(&sum, &self.state.m);
+        linalg::add_scaled(&mut self.state.z, mu / room, &sum);
+        let at = self.state.rows.place_sum(sum, Vec::new());
+        self.state.rows.add(unit_row(AGGREGATE, at), room, None, mu);
+    }
+
+    /// Rows for the longest pairs whose length no row has.
+    fn admit(&mut self, found: &Survey, products: &[f64], most: usize, mu: f64) {
+        let is_known = |r: f64| products.iter().any(|&l| same_length(l, r));
+        let fresh: Vec<(f64, u32, u32)> = found.far.iter().copied().filter(|f| !is_known(f.0)).take(most).collect();
+        let cost: f64 = fresh.iter().map(|f| mu / (1.0 - f.0)).sum();
+        let part = (self.state.complementarity() / cost).min(1.0);
+        for &(r, i, j) in &fresh {
+            let lambda = part * mu / (1.0 - r);
+            self.state.rows.add(unit_row(i, j), 1.0 - r, Some(lambda), mu);
+            let entering = weighted_outer(&self.cloud.x, std::iter::once((i as usize, j as usize, lambda)));
+            linalg::add_scaled(&mut self.state.z, 1.0, &entering);
+        }
+    }
+}
+
+/// The longest pairs under a metric.
+fn look(cloud: &Cloud, variant: Variant, m: &Matrix, beyond: f64, most: usize) -> Result<Survey> {
+    let now = Embedding::new(cloud, &factor_of(m, "the metric")?);
+    let query = Query { variant, window: (0.0, 0.0), beyond, most };
+    Ok(survey(cloud, &now, None, &query, None))
 }
 
 /// `c_max = max (F(0) - loss(M)) / diameter(M)` over all `M`, by Dinkelbach's method: the ratio at the best point so far never
 /// exceeds `c_max` and is the next `c`, and the iteration goes on with it.
 fn instance_ceiling(cloud: &Cloud, settings: Settings<'_>, observer: &mut dyn Observer) -> Result<Ceiling> {
     let zero = value_at_zero(cloud, settings.slack);
-    let tolerance = 0.1 * INSTANCE_ACCURACY;
+    let tolerance = FINER * INSTANCE_ACCURACY;
     // Multipliers that are equal for all pairs give an upper bound, most often within a factor of ten.
     let equal = match settings.diameter {
         Diameter::Cvar(_) => {
@@ -219,13 +295,13 @@ fn instance_ceiling(cloud: &Cloud, settings: Settings<'_>, observer: &mut dyn Ob
         }
         _ => ceiling(cloud, Settings { slack: Slack::Pair, ..settings }, observer)?,
     };
-    let mut c = 0.1 * equal.value * zero / value_at_zero(cloud, Slack::Pair);
+    let mut c = BELOW * equal.value * zero / value_at_zero(cloud, Slack::Pair);
     for _ in 0..LOWER {
-        let first = Settings { c, tolerance, ..settings };
+        let first = Settings { c, stop: settings.stop.at_gap(tolerance), ..settings };
         let mut engine = Engine::begin(cloud, first, Matrix::identity(cloud.x.cols()))?;
         let (mut iterations, mut below) = (0, false);
         while iterations < MAX_ITERATIONS {
-            engine.settings.max_iterations = iterations + 1;
+            engine.settings.stop.max_iterations = iterations + 1;
             let status = engine.run(tolerance, &mut iterations, observer)?;
             match status {
                 Status::TimeLimit => return Ok(Ceiling::guess(engine.settings.c)),
@@ -247,7 +323,7 @@ fn instance_ceiling(cloud: &Cloud, settings: Settings<'_>, observer: &mut dyn Ob
         if below {
             return Ok(Ceiling::known(engine.settings.c));
         }
-        c *= 0.1;
+        c *= BELOW;
     }
     Ok(Ceiling::known(c))
 }

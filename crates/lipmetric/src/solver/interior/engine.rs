@@ -1,15 +1,15 @@
-//! The loop and the certificate.
+//! The loop.
 
+use super::certify::Proof;
 use super::newton::factor_of;
 use super::scan::{Query, Survey, keep_longest, survey};
 use super::tail;
 use super::{Interior, NOWHERE, Shape, State};
-use crate::linalg::{self, Cholesky};
+use crate::linalg;
 use crate::pairs::{Cloud, Embedding};
 use crate::problem::{Diameter, Slack, Variant, relative_gap};
-use crate::solver::{Halt, Observer, Progress, Status};
+use crate::solver::{Observer, Progress, Solution, Status, Stop, Termination};
 use crate::{Matrix, Result};
-use std::ops::ControlFlow;
 
 /// Longest pairs that a pass reports.
 const LONGEST: usize = 1000;
@@ -51,40 +51,7 @@ pub(crate) struct Settings<'a> {
     /// `(gamma / 2) |M - M_0|^2` in the objective.
     pub(crate) anchor: Option<(f64, &'a Matrix)>,
     pub(crate) c: f64,
-    pub(crate) tolerance: f64,
-    pub(crate) max_iterations: usize,
-    /// Bytes that the largest matrices may take.
-    pub(crate) memory: usize,
-}
-
-/// The best point found and what is known about it.
-#[derive(Debug, Clone)]
-pub(crate) struct Solution {
-    /// Coordinates x rank: `M = factor factor^T`.
-    pub(crate) factor: Matrix,
-    pub(crate) objective: f64,
-    pub(crate) dual: f64,
-    pub(crate) status: Status,
-    pub(crate) iterations: usize,
-    /// Multipliers of the best certificate: point, point, whether the pair pushes, multiplier.
-    pub(crate) support: Vec<(u32, u32, bool, f64)>,
-    /// The multiplier of the mean of all pairs that bound the diameter.
-    pub(crate) mean: f64,
-    /// The multiplier, per unit of weight, of the different-label pairs that are not listed and closer than 2 under
-    /// `sides`.
-    pub(crate) below: f64,
-    /// The multiplier, per unit of weight, of the pairs that bound the diameter, are not listed and are longer than `edge`
-    /// under `sides`.
-    pub(crate) beyond: f64,
-    pub(crate) edge: f64,
-    pub(crate) sides: Matrix,
-}
-
-impl Solution {
-    /// The certified relative gap.
-    pub(crate) fn gap(&self) -> f64 {
-        relative_gap(self.objective, self.dual)
-    }
+    pub(crate) stop: Stop,
 }
 
 /// The best primal point so far.
@@ -95,17 +62,6 @@ pub(super) struct Best {
     pub(super) factor: Matrix,
     /// The slack of each point, with a slack per instance.
     pub(super) slack: Vec<f64>,
-}
-
-/// The best certificate so far.
-#[derive(Debug, Clone, Default)]
-struct Certificate {
-    value: f64,
-    /// By what the multipliers that push were scaled, and those that pull.
-    scale: (f64, f64),
-    /// The multiplier that the mean of the pairs bounding the diameter got in addition.
-    mixed: f64,
-    lambda: Vec<f64>,
 }
 
 /// What a step may have to be taken back to.
@@ -132,8 +88,10 @@ pub(super) struct Engine<'a> {
     pub(super) sides: Embedding,
     pub(super) sides_factor: Matrix,
     pub(super) best: Best,
-    certificate: Certificate,
-    stale: bool,
+    /// The best certificate so far, ...
+    pub(super) proof: Proof,
+    /// ... and whether its multipliers have lost their rows.
+    pub(super) stale: bool,
     /// The gap at which rows were last given up.
     pruned_at: f64,
     /// An earlier, still central point, from which a neighbouring problem can start.
@@ -144,12 +102,6 @@ pub(super) struct Engine<'a> {
     pub(super) hurry: u32,
     /// The diameter's edge of the tail that goes with `sides`.
     pub(super) edge: f64,
-}
-
-/// The largest `t` such that `t` is an eigenvalue of `B^-1 A`; infinite where `B` is not positive definite.
-pub(super) fn generalised_largest(a: &Matrix, b: &Matrix) -> Result<f64> {
-    let Some(factor) = Cholesky::of(b) else { return Ok(f64::INFINITY) };
-    Ok(linalg::symmetric_eigenvalues(&factor.whiten(a))?.last().copied().unwrap_or(0.0).max(f64::MIN_POSITIVE))
 }
 
 impl<'a> Engine<'a> {
@@ -172,7 +124,7 @@ impl<'a> Engine<'a> {
             sides,
             sides_factor,
             best,
-            certificate: Certificate::default(),
+            proof: Proof::default(),
             stale: false,
             pruned_at: 1.0,
             waypoint: None,
@@ -180,84 +132,6 @@ impl<'a> Engine<'a> {
             hurry: 0,
             edge,
         }
-    }
-
-    /// Updates the certified lower bound from the current multipliers: those that push are scaled down until
-    /// `sum lambda A <= sum eta A` with `sum eta = c` (and, with a slack per instance, `sum_j lambda_ij <= w_i`).
-    fn certify(&mut self) -> Result<()> {
-        let rows = &self.state.rows;
-        let (pull, push) = self.state.sums(self.cloud);
-        let (mut total, mut value) = (0.0, 0.0);
-        for k in 0..rows.len() {
-            total += rows.lambda[k] * rows.b[k];
-            value += rows.lambda[k] * rows.g[k];
-        }
-        let mut most: f64 = 1.0;
-        if self.settings.slack == Slack::Instance {
-            let mut load = vec![0.0; self.cloud.len()];
-            for (k, (i, j)) in (0..rows.len()).filter(|&k| rows.push[k]).filter_map(|k| Some((k, rows.pair(k)?))) {
-                load[i] += rows.lambda[k];
-                load[j] += rows.lambda[k];
-            }
-            for (l, w) in load.iter().zip(&self.cloud.weight) {
-                most = most.min(w / l);
-            }
-        }
-        // Late in the iteration `sum eta A` is nearly singular and rounding spoils the comparison: a little of the mean of
-        // all pairs in it costs next to nothing and restores it.
-        let c = self.settings.c;
-        let late = self.state.complementarity() < 0.3 * self.settings.tolerance * self.best.objective;
-        let scalar = self.settings.diameter != Diameter::Mean;
-        let mixes: &[f64] = if late && scalar { &[0.0, 1e-3, 1e-2, 0.1, 0.3] } else { &[0.0] };
-        // Multipliers that have an upper bound cannot be scaled up: what is missing comes from all pairs.
-        let (to_c, missing) = match self.settings.diameter {
-            Diameter::Maximum => (c / total, 0.0),
-            Diameter::Cvar(_) if total >= c => (c / total, 0.0),
-            Diameter::Cvar(level) => {
-                let part = (c - total) / (c / level - total);
-                (1.0 - part, part * c / level)
-            }
-            Diameter::Mean => (1.0, 0.0),
-        };
-        let mut best = Certificate { value: f64::NEG_INFINITY, ..Certificate::default() };
-        for t in mixes.iter().map(|t| t * self.settings.tolerance) {
-            let mut mixed = pull.clone();
-            mixed.as_mut_slice().iter_mut().for_each(|v| *v *= (1.0 - t) * to_c);
-            let mean = t * c + (1.0 - t) * missing;
-            linalg::add_scaled(&mut mixed, mean, &rows.sums[0]);
-            let reached = (1.0 / generalised_largest(&push, &mixed)?).min(most);
-            // With an anchor the dual point need not make `Z` positive semidefinite.
-            let scales = [reached, if self.settings.anchor.is_some() { most } else { reached }];
-            for scale in scales {
-                let value = value * scale + self.conjugate(&mixed, &push, scale)?;
-                if value > best.value {
-                    best = Certificate { value, scale: (scale, (1.0 - t) * to_c), mixed: mean, lambda: Vec::new() };
-                }
-            }
-        }
-        // After pruning the old multipliers have lost their rows: the next certificate replaces them even if it is worse.
-        if best.value > self.certificate.value || self.stale {
-            self.stale = false;
-            self.certificate = Certificate { lambda: rows.lambda.clone(), ..best };
-        }
-        Ok(())
-    }
-
-    /// The least value over all positive semidefinite `M` of `<pull - scale push, M>` and the anchor's term; zero without
-    /// an anchor, where the first must be positive semidefinite.
-    fn conjugate(&self, pull: &Matrix, push: &Matrix, scale: f64) -> Result<f64> {
-        let Some((gamma, reference)) = self.settings.anchor else { return Ok(0.0) };
-        let mut moved = pull.clone();
-        linalg::add_scaled(&mut moved, -scale, push);
-        moved.as_mut_slice().iter_mut().for_each(|v| *v /= -gamma);
-        linalg::add_scaled(&mut moved, 1.0, reference);
-        let positive: f64 = linalg::symmetric_eigenvalues(&moved)?.iter().map(|v| v.max(0.0).powi(2)).sum();
-        Ok(0.5 * gamma * (linalg::inner(reference, reference) - positive))
-    }
-
-    /// Forgets the multipliers of the best certificate (their rows are gone), not its value.
-    pub(super) fn forget_certificate(&mut self) {
-        self.stale = true;
     }
 
     /// The present primal point.
@@ -424,7 +298,7 @@ impl<'a> Engine<'a> {
 
     /// The best certified lower bound so far.
     pub(super) fn lower(&self) -> f64 {
-        self.certificate.value
+        self.proof.bound.value
     }
 
     /// The same point in a problem that differs only in `c`. The multipliers that bound the diameter follow `c`; where it
@@ -435,7 +309,7 @@ impl<'a> Engine<'a> {
         self.best.objective += (settings.c - self.settings.c) * self.best.diameter + bend;
         self.settings = settings;
         self.shape.cost = settings.c;
-        self.certificate = Certificate::default();
+        self.proof = Proof::default();
         self.stale = true;
         self.pruned_at = 1.0;
         self.waypoint = None;
@@ -470,37 +344,30 @@ impl<'a> Engine<'a> {
         let (mut short, mut late) = (0, 0);
         loop {
             self.certify()?;
-            let gap = relative_gap(self.best.objective, self.certificate.value);
+            let gap = relative_gap(self.best.objective, self.proof.bound.value);
             let at = Progress {
                 iteration: *iterations,
                 primal: Some(self.best.objective),
-                dual: Some(self.certificate.value),
+                dual: Some(self.proof.bound.value),
                 gap: Some(gap),
                 working_set: Some(self.state.rows.len()),
                 ..Progress::default()
             };
-            if let ControlFlow::Break(stop) = observer.progress(&at) {
-                return Ok(match stop {
-                    Halt::TimeLimit => Status::TimeLimit,
-                    Halt::Interrupted => Status::Interrupted,
-                });
-            }
+            let halt = observer.progress(&at).break_value();
             if gap <= WAYPOINT && self.keep && self.waypoint.is_none() {
                 self.waypoint = Some(Box::new(self.clone()));
             }
-            if gap <= until {
-                return Ok(Status::Optimal);
-            }
             let enough = until * self.best.objective;
             late = if self.state.complementarity() < enough { late + 1 } else { 0 };
-            if short > PATIENCE || late > PATIENCE {
-                return Ok(Status::Stalled);
-            }
-            if *iterations >= self.settings.max_iterations {
-                return Ok(Status::IterationLimit);
-            }
-            if self.state.bytes() > self.settings.memory {
-                return Ok(Status::MemoryLimit);
+            let ended = Termination {
+                gap: Some(gap),
+                halt,
+                stalled: short > PATIENCE || late > PATIENCE,
+                exhausted: *iterations >= self.settings.stop.max_iterations,
+                crowded: self.state.bytes() > self.settings.stop.memory,
+            };
+            if let Some(status) = ended.status(until) {
+                return Ok(status);
             }
             if gap < PRUNE * self.pruned_at && self.state.rows.len() > MANY && gap > PRUNE_UNTIL {
                 self.pruned_at = gap;
@@ -523,114 +390,14 @@ impl<'a> Engine<'a> {
             short = if primal.max(dual) < SHORT { short + 1 } else { 0 };
         }
     }
-
-    pub(super) fn finish(self, status: Status, iterations: usize) -> Solution {
-        // Rows are only ever added behind the others, so that the certificate's multipliers belong to the first ones.
-        let Certificate { value, scale, mixed, lambda } = self.certificate;
-        let rows = &self.state.rows;
-        let mut support = Vec::with_capacity(lambda.len());
-        for k in 0..lambda.len() {
-            let multiplier = lambda[k] * if rows.push[k] { scale.0 } else { scale.1 };
-            match rows.pair(k) {
-                Some((i, j)) => support.push((i as u32, j as u32, rows.push[k], multiplier)),
-                None => {
-                    let members = &rows.members[rows.j[k] as usize];
-                    let share = multiplier / members.len() as f64;
-                    support.extend(members.iter().map(|&(i, j)| (i, j, rows.push[k], share)));
-                }
-            }
-        }
-        let sum = |push: bool| {
-            let whole = |k: &usize| rows.pair(*k).is_none() && rows.members[rows.j[*k] as usize].is_empty();
-            let at = (0..lambda.len()).find(|k| rows.push[*k] == push && whole(k));
-            at.map_or(0.0, |k| lambda[k])
-        };
-        let below = sum(true) * scale.0;
-        let (mean, beyond) = match self.settings.diameter {
-            Diameter::Maximum => (sum(false) * scale.1 + mixed, 0.0),
-            Diameter::Cvar(_) => (mixed, sum(false) * scale.1 * tail::rate(self.cloud, &self.settings)),
-            Diameter::Mean => (self.settings.c, 0.0),
-        };
-        let edge = self.edge;
-        let sides = self.sides_factor;
-        let best = trimmed(self.cloud, &self.settings, self.best, value, &rows.sums[0], self.state.scalar);
-        Solution {
-            factor: best.factor,
-            objective: best.objective,
-            dual: value,
-            status,
-            iterations,
-            support,
-            mean,
-            below,
-            beyond,
-            edge,
-            sides,
-        }
-    }
-}
-
-/// Interior points have full rank; optima often have not. Leaves out the smallest directions of `M` as long as the
-/// certified gap allows it.
-fn trimmed(cloud: &Cloud, settings: &Settings<'_>, best: Best, dual: f64, mean: &Matrix, scalar: f64) -> Best {
-    if settings.anchor.is_some() {
-        return best;
-    }
-    let Ok(eigen) = linalg::symmetric_eigen(&linalg::product_transposed(&best.factor, &best.factor)) else {
-        return best;
-    };
-    let allowed = settings.tolerance.max(relative_gap(best.objective, dual));
-    let top = eigen.values.last().copied().unwrap_or(0.0);
-    let p = eigen.values.len();
-    for threshold in [1e-4, 1e-5, 1e-6, 1e-7, 1e-8] {
-        let skip = eigen.values.iter().take_while(|&&v| v <= threshold * top).count();
-        if skip == 0 {
-            break;
-        }
-        let mut factor = Matrix::zeros(p, p - skip);
-        for a in 0..p {
-            for k in skip..p {
-                factor[(a, k - skip)] = eigen.vectors[(a, k)] * eigen.values[k].sqrt();
-            }
-        }
-        let now = Embedding::new(cloud, &factor);
-        let query = Query { variant: settings.variant, window: (0.0, 0.0), beyond: f64::INFINITY, most: 0 };
-        let slacks = (settings.slack == Slack::Instance).then_some((&best.slack[..], 0.0));
-        let found = survey(cloud, &now, None, &query, slacks);
-        let mut slack = best.slack.clone();
-        let loss = match settings.slack {
-            Slack::Pair => found.hinge,
-            Slack::Instance => {
-                for &(z, i, j) in &found.tight {
-                    for point in [i as usize, j as usize] {
-                        slack[point] = slack[point].max(best.slack[point] - 0.5 * z);
-                    }
-                }
-                slack.iter().zip(&cloud.weight).map(|(s, w)| s * w).sum()
-            }
-        };
-        let diameter = match settings.diameter {
-            Diameter::Maximum => found.longest,
-            Diameter::Cvar(_) => {
-                let excess = tail::look(cloud, &now, scalar, settings.variant, None, (0.0, 0.0)).excess;
-                scalar + tail::rate(cloud, settings) * excess / settings.c
-            }
-            Diameter::Mean => linalg::inner(mean, &linalg::product_transposed(&factor, &factor)),
-        };
-        let objective = settings.c * diameter + loss;
-        if relative_gap(objective, dual) <= allowed {
-            return Best { objective, diameter, factor, slack };
-        }
-    }
-    best
 }
 
 /// Solves the problem on a cloud.
 pub(crate) fn solve(cloud: &Cloud, settings: Settings<'_>, observer: &mut dyn Observer) -> Result<Solution> {
     let mut iterations = 0;
     let mut engine = begin(cloud, settings, &mut iterations, observer)?;
-    let status = engine.run(settings.tolerance, &mut iterations, observer)?;
-    Ok(engine.finish(status, iterations))
+    let status = engine.run(settings.stop.tolerance, &mut iterations, observer)?;
+    engine.finish(status, iterations)
 }
 
 /// Solves the problem, from a metric that may be near the optimum.
@@ -653,14 +420,8 @@ pub(crate) fn solve_near(
         plain
     };
     let mut iterations = 0;
-    let status = engine.run(settings.tolerance, &mut iterations, observer)?;
-    Ok(engine.finish(status, iterations))
-}
-
-/// The multiple of `m` with the smallest objective, and its diameter.
-pub(crate) fn fitted(cloud: &Cloud, settings: Settings<'_>, m: Matrix) -> Result<(Matrix, f64)> {
-    let engine = Engine::begin(cloud, settings, m)?;
-    Ok((engine.state.m, engine.best.diameter))
+    let status = engine.run(settings.stop.tolerance, &mut iterations, observer)?;
+    engine.finish(status, iterations)
 }
 
 /// A first point. Where `c` is so large that a good part of all pairs stays inside the margin, it comes from a smaller
@@ -679,11 +440,10 @@ pub(super) fn begin<'a>(
     }
     let part = cloud.coarse(FEW, BOUNDING);
     let share = part.pair_totals().0 / pairs;
-    let anchor = settings.anchor.map(|(gamma, reference)| (gamma * share, reference));
-    let easier = Settings { c: settings.c * share, anchor, tolerance: ROUGH, ..settings };
+    let easier = Settings { c: settings.c * share, stop: settings.stop.at_gap(ROUGH), ..settings };
     let mut engine = Engine::begin(&part, easier, first)?;
     engine.run(ROUGH, iterations, observer)?;
-    let expected = engine.certificate.value / share;
+    let expected = engine.proof.bound.value / share;
     Engine::begin_at(cloud, settings, engine.interior(), |objective| {
         (1.0 - expected / objective).clamp(LIKELY.0, LIKELY.1)
     })

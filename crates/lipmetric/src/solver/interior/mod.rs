@@ -21,7 +21,9 @@
 //! | `restore` | dual feasibility where rounding has lost it |
 //! | `prune` | gives up rows that are no longer needed |
 //! | `tail` | the diameter as the mean of the longest distances |
-//! | `engine` | the loop, the certificate |
+//! | `certify` | the certificate of an iterate |
+//! | `engine` | the loop |
+//! | `finish` | the last iterate as a solution: the least rank, multipliers by pair |
 //! | `path` | a sequence of trade-offs, each started from the one before |
 //! | `ceiling` | the trade-off from which on the zero metric is optimal |
 //! | `tail_ceiling` | the same for the mean of the longest distances |
@@ -29,8 +31,10 @@
 mod admit;
 mod assemble;
 mod ceiling;
+mod certify;
 mod engine;
 mod factor;
+mod finish;
 mod newton;
 mod path;
 mod prune;
@@ -44,8 +48,9 @@ mod tail_ceiling;
 mod tests;
 
 pub(crate) use ceiling::{Ceiling, ceiling, value_at_zero};
-pub(crate) use engine::{Settings, Solution, fitted, solve, solve_near};
+pub(crate) use engine::{Settings, solve, solve_near};
 pub(crate) use path::path;
+pub(crate) use start::fitted;
 
 use crate::Matrix;
 use crate::linalg;

@@ -1,10 +1,10 @@
 //! A sequence of trade-offs, each problem started from a point of the one before.
 
-use super::engine::{Engine, Settings, Solution, WAYPOINT, begin};
+use super::engine::{Engine, Settings, WAYPOINT, begin};
 use crate::Result;
 use crate::pairs::Cloud;
 use crate::problem::Slack;
-use crate::solver::{Observer, Status};
+use crate::solver::{Observer, Solution, Status};
 
 /// Steps that a point of the problem before may take to come as near to the optimum as it was; else a new start is made.
 const PATIENCE: usize = 20;
@@ -32,8 +32,11 @@ pub(crate) fn path(
             Some(mut engine) => {
                 engine.prune(0.1)?;
                 engine.state.drop_idle();
-                engine.turn_to(Settings { max_iterations: PATIENCE.min(settings.max_iterations), ..settings });
-                let near = engine.run(WAYPOINT.max(settings.tolerance), &mut iterations, observer)?;
+                engine.turn_to(Settings {
+                    stop: settings.stop.after(PATIENCE.min(settings.stop.max_iterations)),
+                    ..settings
+                });
+                let near = engine.run(WAYPOINT.max(settings.stop.tolerance), &mut iterations, observer)?;
                 match near {
                     Status::IterationLimit | Status::Stalled => begin(cloud, settings, &mut iterations, observer)?,
                     _ => *engine,
@@ -43,9 +46,9 @@ pub(crate) fn path(
         };
         engine.settings = settings;
         engine.keep = true;
-        let status = engine.run(settings.tolerance, &mut iterations, observer)?;
+        let status = engine.run(settings.stop.tolerance, &mut iterations, observer)?;
         waypoint = engine.waypoint.take();
-        solutions.push(engine.finish(status, iterations));
+        solutions.push(engine.finish(status, iterations)?);
         if matches!(status, Status::TimeLimit | Status::Interrupted) {
             break;
         }

@@ -1,7 +1,7 @@
 //! Rows that are no longer needed: pairs that have settled well on one side of their kink, the margin or the edge of the tail.
 
 use super::State;
-use super::engine::{Engine, generalised_largest};
+use super::engine::Engine;
 use super::newton::factor_of;
 use super::rows::{AGGREGATE, Row, Rows};
 use crate::Result;
@@ -94,7 +94,7 @@ impl State {
         if !push {
             change.as_mut_slice().iter_mut().for_each(|v| *v = -*v);
         }
-        if generalised_largest(&change, &self.z)? > 0.5 {
+        if linalg::largest_generalised(&change, &self.z)? > 0.5 {
             return Ok(false);
         }
         linalg::add_scaled(&mut self.z, -1.0, &change);

@@ -118,6 +118,14 @@ fn tail_row(i: usize, j: usize, cap: f64) -> Row {
     Row { i: i as u32, j: j as u32, push: false, cap, b: 1.0, g: 0.0 }
 }
 
+/// The edge of the tail, from a sample, and the diameter, by a pass over the pairs.
+pub(super) fn measured(cloud: &Cloud, settings: &Settings<'_>, level: f64, factor: &Matrix) -> (f64, f64) {
+    let (lengths, from) = sample(cloud, factor, settings.variant, level);
+    let d = between(&lengths, from);
+    let excess = look(cloud, &Embedding::new(cloud, factor), d, settings.variant, None, (0.0, 0.0)).excess;
+    (d, d + rate(cloud, settings) * excess / settings.c)
+}
+
 /// Rows for the pairs near the edge of the tail, and one for the sum of those well inside it. Returns that edge and the
 /// diameter.
 pub(super) fn hold_tail(

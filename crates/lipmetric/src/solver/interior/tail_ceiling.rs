@@ -12,13 +12,12 @@
 //! which `M` is the identity; value, gradient and the pairs within the width come from one pass over the pairs, and no pair
 //! has a multiplier of its own.
 
-use super::engine::generalised_largest;
 use super::scan::pulls;
 use super::tail::sample;
 use crate::linalg::{self, Cholesky};
 use crate::pairs::{Cloud, Embedding, Kind, Run, sweep};
 use crate::problem::moments::{pack, pack_square, packed_len, unpack};
-use crate::problem::{Variant, different_sum, mean_pair};
+use crate::problem::{Variant, different_sum, mean_pair, relative_gap};
 use crate::solver::working_set::survey::is_listed;
 use crate::solver::{Halt, Observer, Progress};
 use crate::{Matrix, Result};
@@ -57,7 +56,7 @@ pub(super) struct Bounds {
 impl Bounds {
     /// How far apart they are, relatively.
     pub(super) fn gap(&self) -> f64 {
-        if self.upper.is_finite() { (self.upper - self.lower) / self.upper } else { 1.0 }
+        relative_gap(self.upper, self.lower)
     }
 }
 
@@ -232,7 +231,7 @@ impl<'a> Search<'a> {
             pull.as_mut_slice().iter_mut().for_each(|v| *v *= 1.0 - self.level * even);
             linalg::add_scaled(&mut pull, even, &self.mean);
         }
-        self.bounds.upper = self.bounds.upper.min(generalised_largest(&self.push, &pull)?);
+        self.bounds.upper = self.bounds.upper.min(linalg::largest_generalised(&self.push, &pull)?);
         Ok(())
     }
 

@@ -13,11 +13,11 @@ use crate::linalg::{self, Cholesky};
 use crate::pairs::tests::{Noise, all_pairs, assert_near, cloud_of, clouds, plain_distance, plain_outer};
 use crate::pairs::{Cloud, Embedding};
 use crate::problem::{Diameter, Slack, Variant};
-use crate::solver::Silent;
+use crate::solver::{Silent, Stop};
 use crate::{Matrix, Result};
 
 pub(super) fn settings(variant: Variant, slack: Slack, diameter: Diameter) -> Settings<'static> {
-    Settings { variant, slack, diameter, anchor: None, c: 1.0, tolerance: 1e-6, max_iterations: 200, memory: 1 << 30 }
+    Settings { variant, slack, diameter, anchor: None, c: 1.0, stop: Stop::new(1e-6, 200) }
 }
 
 /// A factor under which the kink `rho = 2` is among the distances.

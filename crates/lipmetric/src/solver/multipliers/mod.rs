@@ -5,11 +5,19 @@
 //! hinges strictly between 0 and their cap, the pairs that carry `eta`, and the derivative of the projection on the cone. In
 //! the eigenbasis of `Z - sigma M` that derivative is diagonal, so the Newton system is a Gram matrix plus a diagonal: it is
 //! factorised where it is small and solved by conjugate gradients where it is not.
+//!
+//! | file | what it does |
+//! |---|---|
+//! | `newton` | the Newton direction |
+//! | `streamed` | the same method where there are too many pairs to give each a row |
+//! | `ceiling` | the trade-off from which on the zero metric is optimal |
 
+mod ceiling;
 mod memory;
 mod newton;
 mod streamed;
 
+pub(crate) use ceiling::ceiling;
 pub(crate) use streamed::{solve_streamed, wants_stream};
 
 use crate::linalg;
@@ -79,9 +87,6 @@ impl Value {
         linalg::add_scaled(&mut shifted, -penalty.cone, m);
         let z = Positive::part(&shifted)?;
         phi += 0.5 * linalg::inner(&z.matrix, &z.matrix) / penalty.cone;
-        if let Some(linear) = &model.linear {
-            phi -= linalg::inner(linear, m);
-        }
         phi += 0.5 * proximal * m.as_slice().iter().zip(anchor.as_slice()).map(|(a, b)| (a - b).powi(2)).sum::<f64>();
         Ok(Self { phi, lambda, eta, z })
     }

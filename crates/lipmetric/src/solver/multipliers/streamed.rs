@@ -21,10 +21,10 @@ use crate::pairs::{Cloud, Embedding};
 use crate::problem::moments::packed_len;
 use crate::problem::{Multipliers, Variant, certify, groups, mean_pair, relative_gap};
 use crate::solver::working_set::model::{Lengths, Model, State};
-use crate::solver::working_set::outer::{DIMENSIONS, even_bound, first_factor};
+use crate::solver::working_set::outer::{DIMENSIONS, enough_gradient, even_bound, first_factor};
 use crate::solver::working_set::survey::{Query, Rounded, rounded};
-use crate::solver::working_set::{Penalty, Settings, Solution};
-use crate::solver::{Halt, Observer, Progress, Status};
+use crate::solver::working_set::{Penalty, Settings};
+use crate::solver::{Halt, Observer, Progress, Solution, Termination};
 use crate::{Matrix, Result};
 use std::ops::ControlFlow;
 
@@ -108,7 +108,7 @@ pub(crate) fn solve_streamed(
         let all = size * 2 > cloud.len();
         streamed.enter((!all).then_some(size));
         let expected = CARE * (cloud.x.cols() as f64 / size as f64).sqrt();
-        let tolerance = if all { settings.tolerance } else { expected.max(0.5 * settings.tolerance) };
+        let tolerance = if all { settings.stop.tolerance } else { expected.max(0.5 * settings.stop.tolerance) };
         let ended = streamed.descend(tolerance, observer)?;
         let next = size * LARGER;
         // On all pairs the metric is known already, or will be at the beginning of the next level.
@@ -117,18 +117,21 @@ pub(crate) fn solve_streamed(
         if !known && (all || !soon) {
             streamed.judge()?;
         }
-        let reached = streamed.gap() <= settings.tolerance;
-        match ended {
-            _ if reached => break Status::Optimal,
-            Ended::Told(stop) => break stop.status(false),
-            Ended::Iterations => break Status::IterationLimit,
-            Ended::Idle if all => break Status::Stalled,
-            // On all pairs reaching the tolerance ends the loop above.
-            Ended::Idle | Ended::Reached => size = next,
+        let over = Termination {
+            gap: Some(streamed.gap()),
+            halt: ended.halt(),
+            stalled: matches!(ended, Ended::Idle) && all,
+            exhausted: matches!(ended, Ended::Iterations),
+            ..Termination::default()
+        };
+        if let Some(status) = over.status(settings.stop.tolerance) {
+            break status;
         }
+        size = next;
     };
     let Streamed { best, bound, iterations, .. } = streamed;
-    Ok(Solution { factor: best.1, objective: best.0, bound, status, iterations })
+    let factor = best.1.transpose();
+    Ok(Solution { factor, objective: best.0, bound, status, iterations, certificate: None })
 }
 
 /// Why a level ended.
@@ -139,20 +142,22 @@ enum Ended {
     Told(Halt),
 }
 
+impl Ended {
+    fn halt(&self) -> Option<Halt> {
+        match self {
+            Self::Told(halt) => Some(*halt),
+            _ => None,
+        }
+    }
+}
+
 impl<'a> Streamed<'a> {
     fn begin(cloud: &'a Cloud, settings: Settings, start: Option<&Matrix>) -> Result<Self> {
         let p = cloud.x.cols();
         let mean = mean_pair(cloud, settings.variant);
         let factor = first_factor(cloud, &settings, start)?;
         let m = linalg::product_transposed(&factor, &factor);
-        let model = Model {
-            c: settings.c,
-            push: Vec::new(),
-            sums: Vec::new(),
-            pull: Vec::new(),
-            mean: mean.clone(),
-            linear: None,
-        };
+        let model = Model::empty(settings.c, mean.clone());
         let penalty = Penalty::guess(&model, &cloud.x, &m);
         let state =
             State { z: Matrix::zeros(p, p), m, lambda: Vec::new(), eta: vec![settings.c], factor: factor.clone() };
@@ -248,7 +253,7 @@ impl<'a> Streamed<'a> {
             if idle > patience {
                 return Ok(Ended::Idle);
             }
-            if self.iterations >= self.settings.max_iterations {
+            if self.iterations >= self.settings.stop.max_iterations {
                 return Ok(Ended::Iterations);
             }
             let mut told = ControlFlow::Continue(());
@@ -262,7 +267,7 @@ impl<'a> Streamed<'a> {
                 let gradient = self.gradient(&at, &anchor);
                 let size = linalg::inner(&gradient, &gradient).sqrt();
                 first = first.min(size);
-                let enough = 0.1 * gap.clamp(0.3 * tolerance, 0.3) * self.settings.c;
+                let enough = enough_gradient(gap, tolerance, self.settings.c);
                 if size <= enough || (steps > 0 && size <= 0.1 * first) {
                     break;
                 }
@@ -280,8 +285,8 @@ impl<'a> Streamed<'a> {
             let rounding = at.seen.hinge - 2.0 * at.seen.total + linalg::inner(&at.seen.push, &self.state.m);
             self.close(&at, steps)?;
             self.narrow(rounding, tolerance);
-            if let ControlFlow::Break(stop) = told {
-                return Ok(Ended::Told(stop));
+            if let ControlFlow::Break(halt) = told {
+                return Ok(Ended::Told(halt));
             }
         }
     }
@@ -485,7 +490,7 @@ impl<'a> Streamed<'a> {
 
     fn certified(&self, seen: &Rounded, eta: &[f64]) -> Result<f64> {
         let pull = self.model.pull_sum(&self.cloud.x, eta);
-        let multipliers = Multipliers { push: &seen.push, total: seen.total, pull: &pull, load: 0.0 };
+        let multipliers = Multipliers { push: &seen.push, total: seen.total, pull: &pull, most: 1.0 };
         Ok(certify(&multipliers, &self.mean, self.settings.c)?.value)
     }
 

@@ -8,5 +8,5 @@
 mod paper;
 mod two_block;
 
-pub(crate) use paper::{Faithful, Settings as PaperSettings};
+pub(crate) use paper::Faithful;
 pub(crate) use two_block::Practical;

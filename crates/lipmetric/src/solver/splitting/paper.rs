@@ -14,22 +14,12 @@ use crate::linalg::{self, Cholesky};
 use crate::pairs::{Cloud, Embedding, Kind, Run, sweep, weighted_outer};
 use crate::problem::moments::{gram, pack, packed_len, unpack};
 use crate::problem::{Bound, Multipliers, Variant, certify, groups, relative_gap};
-use crate::solver::{Observer, Progress, Status};
+use crate::solver::working_set::Settings;
+use crate::solver::{Observer, Progress, Solution, Termination};
 use crate::{Error, Matrix, Result};
-use std::ops::ControlFlow;
 
 /// The objective and the bound are computed at each of the first iterations, and then at every so many.
 const EACH: usize = 10;
-
-/// What to solve and how.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Settings {
-    pub(crate) variant: Variant,
-    pub(crate) c: f64,
-    pub(crate) mu: f64,
-    pub(crate) tolerance: f64,
-    pub(crate) max_iterations: usize,
-}
 
 /// Pairs of different label up to which their multipliers, each of which depends on all iterates, are kept.
 const MOST_PAIRS: usize = 1 << 29;
@@ -98,6 +88,8 @@ impl Block {
 pub(crate) struct Faithful<'a> {
     cloud: &'a Cloud,
     settings: Settings,
+    /// The penalty.
+    mu: f64,
     first: Block,
     second: Block,
     m: Positive,
@@ -111,20 +103,9 @@ pub(crate) struct Faithful<'a> {
     pull: Matrix,
 }
 
-/// The last iterate and what is known about it.
-#[derive(Debug, Clone)]
-pub(crate) struct Ended {
-    /// Features x rank.
-    pub(crate) factor: Matrix,
-    pub(crate) objective: f64,
-    pub(crate) bound: f64,
-    pub(crate) status: Status,
-    pub(crate) iterations: usize,
-}
-
 impl<'a> Faithful<'a> {
     /// The paper's start: `M = I`, multipliers zero.
-    pub(crate) fn new(cloud: &'a Cloud, settings: Settings) -> Result<Self> {
+    pub(crate) fn new(cloud: &'a Cloud, settings: Settings, mu: f64) -> Result<Self> {
         let p = cloud.x.cols();
         let pairs = different_pairs(cloud);
         if pairs > MOST_PAIRS {
@@ -144,6 +125,7 @@ impl<'a> Faithful<'a> {
         Ok(Self {
             cloud,
             settings,
+            mu,
             first: Block::new(different)?,
             second: Block::new(pulling)?,
             m: Positive::part(&Matrix::identity(p))?,
@@ -156,7 +138,7 @@ impl<'a> Faithful<'a> {
 
     /// Eq. (update_p), as an update of `lambda`.
     fn update_lambda(&mut self) {
-        let (cloud, mu) = (self.cloud, self.settings.mu);
+        let (cloud, mu) = (self.cloud, self.mu);
         let embedding = Embedding::symmetric(cloud, &self.first.ahead());
         let mut states: Vec<(Vec<f64>, usize, f64)> =
             std::mem::take(&mut self.lambda).into_iter().map(|l| (l, 0, 0.0)).collect();
@@ -185,7 +167,7 @@ impl<'a> Faithful<'a> {
 
     /// Eq. (update_q), as an update of `eta`.
     fn update_eta(&mut self) {
-        let (cloud, Settings { variant, c, mu, .. }) = (self.cloud, self.settings);
+        let (cloud, mu, Settings { variant, c, .. }) = (self.cloud, self.mu, self.settings);
         let embedding = Embedding::symmetric(cloud, &self.second.ahead());
         // No pair further than c / mu below the longest can carry a multiplier.
         let reach = c / mu;
@@ -223,7 +205,7 @@ impl<'a> Faithful<'a> {
 
     /// One sweep of Algorithm 1.
     pub(crate) fn step(&mut self) -> Result<()> {
-        let mu = self.settings.mu;
+        let mu = self.mu;
         self.update_lambda();
         self.update_eta();
         self.first.update(&self.m.matrix, &self.push.0, 1.0 / mu);
@@ -249,7 +231,7 @@ impl<'a> Faithful<'a> {
     /// the identity, `mean` is the mean pair there.
     pub(crate) fn bound(&self, to_space: impl Fn(&Matrix) -> Matrix, mean: &Matrix) -> Result<Bound> {
         let (push, pull) = (to_space(&self.push.0), to_space(&self.pull));
-        certify(&Multipliers { push: &push, total: self.push.1, pull: &pull, load: 0.0 }, mean, self.settings.c)
+        certify(&Multipliers { push: &push, total: self.push.1, pull: &pull, most: 1.0 }, mean, self.settings.c)
     }
 
     /// Iterates until the certified gap is below the tolerance or the observer says stop.
@@ -258,13 +240,13 @@ impl<'a> Faithful<'a> {
         to_space: impl Fn(&Matrix) -> Matrix,
         mean: &Matrix,
         observer: &mut dyn Observer,
-    ) -> Result<Ended> {
+    ) -> Result<Solution> {
         let (mut best, mut iterations) = (0.0f64, 0);
         let mut current: Option<f64>;
         let status = loop {
             self.step()?;
             iterations += 1;
-            let last = iterations >= self.settings.max_iterations;
+            let last = iterations >= self.settings.stop.max_iterations;
             current = None;
             if last || iterations <= EACH || iterations % EACH == 0 {
                 best = best.max(self.bound(&to_space, mean)?.value);
@@ -279,21 +261,26 @@ impl<'a> Faithful<'a> {
                 working_set: Some(self.eta.len()),
                 ..Progress::default()
             };
-            let told = observer.progress(&at);
-            if gap.is_some_and(|g| g <= self.settings.tolerance) {
-                break Status::Optimal;
-            }
-            if let ControlFlow::Break(stop) = told {
+            let halt = observer.progress(&at).break_value();
+            let mut over = Termination { gap, halt, exhausted: last, ..Termination::default() };
+            if halt.is_some() && gap.is_none() {
+                // What the last iterate is worth may be enough.
                 best = best.max(self.bound(&to_space, mean)?.value);
-                let objective = *current.get_or_insert_with(|| self.objective());
-                break stop.status(relative_gap(objective, best) <= self.settings.tolerance);
+                over.gap = Some(relative_gap(*current.get_or_insert_with(|| self.objective()), best));
             }
-            if last {
-                break Status::IterationLimit;
+            if let Some(status) = over.status(self.settings.stop.tolerance) {
+                break status;
             }
         };
         let objective = current.unwrap_or_else(|| self.objective());
-        Ok(Ended { factor: self.m.factor, objective, bound: best, status, iterations })
+        Ok(Solution {
+            factor: self.m.factor.transpose(),
+            objective,
+            bound: best,
+            status,
+            iterations,
+            certificate: None,
+        })
     }
 }
 

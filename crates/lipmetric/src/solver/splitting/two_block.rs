@@ -17,13 +17,21 @@ use std::ops::ControlFlow;
 const RELAX: f64 = 1.6;
 /// Iterations in one move.
 const ITERATIONS: usize = 100;
-/// Residuals are first balanced after so many iterations, and then each time after this much longer: changes that become
-/// rare cannot spoil convergence.
+/// Residuals are first balanced after so many iterations, ...
 const BALANCE: usize = 20;
+/// ... and then each time after this much longer: changes that become rare cannot spoil convergence.
 const LATER: f64 = 1.1;
-/// They are where one is this much larger than the other, by a factor.
+/// They are where one is this much larger than the other ...
 const RATIO: f64 = 3.0;
+/// ... by a factor on the penalties of this.
 const STEP: f64 = 2.0;
+/// A move ends where the residuals are below this part of the objective: rounding is all that is left.
+const SETTLED: f64 = 1e-12;
+/// Pairs on either side of the kink that should have a row, per element of `M` ...
+const TARGET: usize = 4;
+/// ... and at least.
+const LEAST_TARGET: usize = 1000;
+/// Rows of the least-squares system at a time.
 const CHUNK: usize = 256;
 
 /// The two-block ADMM.
@@ -71,6 +79,111 @@ impl Practical {
     }
 }
 
+/// A point of the iteration: the state, and the other block's own lengths and its copy of the metric.
+struct Iterate<'a> {
+    model: &'a Model,
+    x: &'a Matrix,
+    penalty: Penalty,
+    state: &'a mut State,
+    own: Lengths,
+    copy: Matrix,
+}
+
+/// Squared residuals, weighted by the penalties.
+#[derive(Debug, Clone, Copy, Default)]
+struct Residuals {
+    primal: f64,
+    dual: f64,
+}
+
+impl Residuals {
+    /// Adds what one element of the other block has: where the metric is, where the block goes, and where it was.
+    fn add(&mut self, sigma: f64, metric: f64, new: f64, old: f64) {
+        self.primal += sigma * (metric - new).powi(2);
+        self.dual += sigma * (new - old).powi(2);
+    }
+}
+
+impl Iterate<'_> {
+    /// The metric: least squares against the other block, shifted by the multipliers.
+    fn update_metric(&mut self, system: &Cholesky) {
+        let Self { model, x, penalty, state, own, copy } = self;
+        let lambda: Vec<f64> =
+            (0..model.pushes()).map(|k| penalty.push * model.cap(k) * own.push[k] + state.lambda[k]).collect();
+        let eta: Vec<f64> = own.pull.iter().zip(&state.eta).map(|(v, e)| penalty.pull * v - e).collect();
+        let mut rhs = model.push_sum(x, &lambda);
+        linalg::add_scaled(&mut rhs, 1.0, &model.pull_sum(x, &eta));
+        linalg::add_scaled(&mut rhs, penalty.cone, copy);
+        linalg::add_scaled(&mut rhs, 1.0, &state.z);
+        let mut packed: Vec<f64> = pack(&rhs).iter().map(|v| v / penalty.push).collect();
+        system.solve(&mut packed);
+        state.m = unpack(&packed, x.cols());
+    }
+
+    /// Everything else, from the over-relaxed lengths; the multipliers with it.
+    fn update_rest(&mut self) -> Result<Residuals> {
+        let mut residuals = Residuals::default();
+        self.update_lengths(&mut residuals);
+        self.update_copy(&mut residuals)?;
+        Ok(residuals)
+    }
+
+    fn update_lengths(&mut self, residuals: &mut Residuals) {
+        let Self { model, x, penalty, state, own, .. } = self;
+        let lengths = model.lengths(x, &state.m);
+        let relaxed = relax(&lengths, own);
+        for k in 0..model.pushes() {
+            let sigma = penalty.push * model.cap(k);
+            let next = hinge_multiplier(state.lambda[k] + sigma * (2.0 - relaxed.push[k]), model.cap(k));
+            let length = relaxed.push[k] + (next - state.lambda[k]) / sigma;
+            residuals.add(sigma, lengths.push[k], length, own.push[k]);
+            (own.push[k], state.lambda[k]) = (length, next);
+        }
+        let y: Vec<f64> = state.eta.iter().zip(&relaxed.pull).map(|(e, r)| e + penalty.pull * r).collect();
+        let t = simplex_threshold(y.iter().copied(), model.c);
+        for k in 0..y.len() {
+            let next = (y[k] - t).max(0.0);
+            let length = relaxed.pull[k] - (next - state.eta[k]) / penalty.pull;
+            residuals.add(penalty.pull, lengths.pull[k], length, own.pull[k]);
+            (own.pull[k], state.eta[k]) = (length, next);
+        }
+    }
+
+    fn update_copy(&mut self, residuals: &mut Residuals) -> Result<()> {
+        let Self { penalty, state, copy, .. } = self;
+        let mut mixed = state.m.clone();
+        mixed.as_mut_slice().iter_mut().zip(copy.as_slice()).for_each(|(m, w)| *m = RELAX * *m + (1.0 - RELAX) * w);
+        let mut shifted = state.z.clone();
+        linalg::add_scaled(&mut shifted, -penalty.cone, &mixed);
+        let next = Positive::part(&shifted)?;
+        let mut positive = next.matrix.clone();
+        linalg::add_scaled(&mut positive, -1.0, &shifted);
+        positive.as_mut_slice().iter_mut().for_each(|v| *v /= penalty.cone);
+        for ((w, new), m) in copy.as_slice().iter().zip(positive.as_slice()).zip(state.m.as_slice()) {
+            residuals.add(penalty.cone, *m, *new, *w);
+        }
+        *copy = positive;
+        state.z = next.matrix;
+        Ok(())
+    }
+}
+
+impl Practical {
+    /// Brings the residuals into balance, now and then.
+    fn balance(&mut self, penalty: &mut Penalty, residuals: Residuals) {
+        if self.count < self.next.max(BALANCE) {
+            return;
+        }
+        self.next = (LATER * self.count as f64) as usize + BALANCE;
+        let ratio = (residuals.primal / residuals.dual.max(1e-300)).sqrt();
+        if ratio > RATIO {
+            *penalty = penalty.times(STEP);
+        } else if ratio < 1.0 / RATIO {
+            *penalty = penalty.times(1.0 / STEP);
+        }
+    }
+}
+
 impl Inner for Practical {
     fn advance(
         &mut self,
@@ -80,91 +193,35 @@ impl Inner for Practical {
         task: &Task,
         tick: &mut dyn FnMut() -> ControlFlow<Halt>,
     ) -> Result<(usize, ControlFlow<Halt>)> {
-        let p = x.cols();
-        let mut penalty = *self.penalty.get_or_insert_with(|| Penalty::guess(model, x, &state.m));
+        let penalty = *self.penalty.get_or_insert_with(|| Penalty::guess(model, x, &state.m));
         // The factor of the unscaled system: the common factor of all penalties is kept apart.
-        let unit = penalty.times(1.0 / penalty.push);
-        if task.renewed || self.system.is_none() {
-            self.system = Some(Self::factorise(model, x, &unit)?);
-        }
-        let Some(system) = &self.system else { return Ok((0, ControlFlow::Continue(()))) };
-        let mut copy = linalg::product_transposed(&state.factor, &state.factor);
-        let mut own = model.lengths(x, &copy);
+        let system = match self.system.take() {
+            Some(system) if !task.renewed => system,
+            _ => Self::factorise(model, x, &penalty.times(1.0 / penalty.push))?,
+        };
+        let copy = linalg::product_transposed(&state.factor, &state.factor);
+        let mut at = Iterate { model, x, penalty, own: model.lengths(x, &copy), state, copy };
         let mut told = ControlFlow::Continue(());
         let mut done = 0;
         while done < ITERATIONS {
-            // M: least squares against the other block shifted by the multipliers.
-            let lambda: Vec<f64> =
-                (0..model.pushes()).map(|k| penalty.push * model.cap(k) * own.push[k] + state.lambda[k]).collect();
-            let eta: Vec<f64> = own.pull.iter().zip(&state.eta).map(|(v, e)| penalty.pull * v - e).collect();
-            let mut rhs = model.push_sum(x, &lambda);
-            linalg::add_scaled(&mut rhs, 1.0, &model.pull_sum(x, &eta));
-            linalg::add_scaled(&mut rhs, penalty.cone, &copy);
-            linalg::add_scaled(&mut rhs, 1.0, &state.z);
-            let mut packed: Vec<f64> = pack(&rhs).iter().map(|v| v / penalty.push).collect();
-            system.solve(&mut packed);
-            state.m = unpack(&packed, p);
-            // Everything else, from the over-relaxed lengths.
-            let lengths = model.lengths(x, &state.m);
-            let relaxed = relax(&lengths, &own);
-            let mut mixed = state.m.clone();
-            mixed.as_mut_slice().iter_mut().zip(copy.as_slice()).for_each(|(m, w)| *m = RELAX * *m + (1.0 - RELAX) * w);
-            let (mut primal, mut dual) = (0.0, 0.0);
-            for k in 0..model.pushes() {
-                let sigma = penalty.push * model.cap(k);
-                let next = hinge_multiplier(state.lambda[k] + sigma * (2.0 - relaxed.push[k]), model.cap(k));
-                let length = relaxed.push[k] + (next - state.lambda[k]) / sigma;
-                primal += sigma * (lengths.push[k] - length).powi(2);
-                dual += sigma * (length - own.push[k]).powi(2);
-                (own.push[k], state.lambda[k]) = (length, next);
-            }
-            let y: Vec<f64> = state.eta.iter().zip(&relaxed.pull).map(|(e, r)| e + penalty.pull * r).collect();
-            let t = simplex_threshold(y.iter().copied(), model.c);
-            for k in 0..y.len() {
-                let next = (y[k] - t).max(0.0);
-                let length = relaxed.pull[k] - (next - state.eta[k]) / penalty.pull;
-                primal += penalty.pull * (lengths.pull[k] - length).powi(2);
-                dual += penalty.pull * (length - own.pull[k]).powi(2);
-                (own.pull[k], state.eta[k]) = (length, next);
-            }
-            let mut shifted = state.z.clone();
-            linalg::add_scaled(&mut shifted, -penalty.cone, &mixed);
-            let next = Positive::part(&shifted)?;
-            let mut positive = next.matrix.clone();
-            linalg::add_scaled(&mut positive, -1.0, &shifted);
-            positive.as_mut_slice().iter_mut().for_each(|v| *v /= penalty.cone);
-            for ((w, new), m) in copy.as_slice().iter().zip(positive.as_slice()).zip(state.m.as_slice()) {
-                primal += penalty.cone * (m - new).powi(2);
-                dual += penalty.cone * (new - w).powi(2);
-            }
-            copy = positive;
-            state.z = next.matrix;
+            at.update_metric(&system);
+            let residuals = at.update_rest()?;
             done += 1;
             self.count += 1;
             told = tick();
-            if told.is_break() {
+            if told.is_break() || residuals.primal.sqrt() + residuals.dual.sqrt() <= SETTLED * task.size {
                 break;
             }
-            if primal.sqrt() + dual.sqrt() <= 1e-12 * task.size {
-                break;
-            }
-            if self.count >= self.next.max(BALANCE) {
-                self.next = (LATER * self.count as f64) as usize + BALANCE;
-                let ratio = (primal / dual.max(1e-300)).sqrt();
-                if ratio > RATIO {
-                    penalty = penalty.times(STEP);
-                } else if ratio < 1.0 / RATIO {
-                    penalty = penalty.times(1.0 / STEP);
-                }
-            }
+            self.balance(&mut at.penalty, residuals);
         }
-        self.penalty = Some(penalty);
-        state.factor = Positive::part(&copy)?.factor;
+        self.penalty = Some(at.penalty);
+        self.system = Some(system);
+        at.state.factor = Positive::part(&at.copy)?.factor;
         Ok((done, told))
     }
 
     fn working_target(&self, coordinates: usize) -> usize {
-        (4 * coordinates).max(1000)
+        (TARGET * coordinates).max(LEAST_TARGET)
     }
 }
 

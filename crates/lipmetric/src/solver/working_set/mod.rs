@@ -9,15 +9,12 @@
 //! | `model` | the rows and sums over them |
 //! | `survey` | passes over all pairs |
 //! | `balance` | coordinates in which directions are comparable |
-//! | `ceiling` | the trade-off from which on the zero metric is optimal |
 //! | `outer` | the loop: move, certify, look, renew the rows |
 
 mod balance;
-mod ceiling;
 pub(crate) mod model;
 pub(crate) mod outer;
 pub(crate) mod survey;
 
 pub(crate) use balance::balanced;
-pub(crate) use ceiling::ceiling;
-pub(crate) use outer::{Inner, Penalty, Settings, Solution, Task, solve};
+pub(crate) use outer::{Inner, Penalty, Settings, Task, solve, solve_rows};

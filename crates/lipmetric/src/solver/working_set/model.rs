@@ -13,7 +13,7 @@ pub(crate) struct Push {
 }
 
 /// A problem with few rows:
-/// `c max(pull lengths, mean length) + sum over push rows of cap max(0, 2 - length) - <linear, M>`, `M` positive.
+/// `c max(pull lengths, mean length) + sum over push rows of cap max(0, 2 - length)`, `M` positive.
 #[derive(Debug, Clone)]
 pub(crate) struct Model {
     pub(crate) c: f64,
@@ -25,8 +25,6 @@ pub(crate) struct Model {
     pub(crate) pull: Vec<(u32, u32)>,
     /// The mean of all pairs that bound the diameter: the last row that pulls.
     pub(crate) mean: Matrix,
-    /// A part of the pushing that does not depend on `M`.
-    pub(crate) linear: Option<Matrix>,
 }
 
 /// Lengths of all rows under a metric: pairs first, then sums, then the mean.
@@ -37,6 +35,11 @@ pub(crate) struct Lengths {
 }
 
 impl Model {
+    /// A problem without any rows but the mean.
+    pub(crate) fn empty(c: f64, mean: Matrix) -> Self {
+        Self { c, push: Vec::new(), sums: Vec::new(), pull: Vec::new(), mean }
+    }
+
     /// The largest multiplier of a row that pushes.
     pub(crate) fn cap(&self, k: usize) -> f64 {
         if k < self.push.len() { self.push[k].cap } else { self.sums[k - self.push.len()].1 }
@@ -78,15 +81,12 @@ impl Model {
         Lengths { push: push.collect(), pull: pull.collect() }
     }
 
-    /// `sum lambda A` over the rows that push, with the linear part.
+    /// `sum lambda A` over the rows that push.
     pub(crate) fn push_sum(&self, x: &Matrix, lambda: &[f64]) -> Matrix {
         let pairs: Vec<_> = self.push.iter().zip(lambda).map(|(r, &l)| (r.i, r.j, l)).collect();
         let mut sum = laplacian(x, &pairs);
         for ((a, _), &l) in self.sums.iter().zip(&lambda[self.push.len()..]) {
             linalg::add_scaled(&mut sum, l, a);
-        }
-        if let Some(linear) = &self.linear {
-            linalg::add_scaled(&mut sum, 1.0, linear);
         }
         sum
     }
@@ -107,7 +107,6 @@ impl Model {
             sums: self.sums.iter().map(|(a, cap)| (linalg::congruence(a, basis), *cap)).collect(),
             pull: self.pull.clone(),
             mean: linalg::congruence(&self.mean, basis),
-            linear: self.linear.as_ref().map(|a| linalg::congruence(a, basis)),
         }
     }
 }

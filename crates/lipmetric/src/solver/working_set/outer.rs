@@ -7,7 +7,7 @@ use crate::linalg::proximal::Positive;
 use crate::pairs::{Cloud, Embedding, weighted_outer};
 use crate::problem::moments::packed_len;
 use crate::problem::{Multipliers, Variant, certify, different_sum, groups, mean_pair, relative_gap};
-use crate::solver::{Halt, Observer, Progress, Status};
+use crate::solver::{Halt, Observer, Progress, Solution, Status, Stop, Termination};
 use crate::{Matrix, Result};
 use std::ops::ControlFlow;
 
@@ -21,36 +21,36 @@ pub(crate) const SUBSPACE: usize = 120;
 const SAMPLE: usize = 300;
 /// From this many points on, those that no row refers to are left out of sums.
 const SPARSE: usize = 4000;
-/// Rounds without any progress before the solver gives up.
+/// Rounds without any progress before the solver gives up, ...
 const PATIENCE: usize = 120;
+/// ... which is a gap that has fallen below this part of the least one.
+const PROGRESS: f64 = 0.999;
+/// Pairs that bound the diameter are listed where they exceed this part of the longest one, ...
+const LONG: f64 = 0.5;
+/// ... half as many as there are elements of `M`, within these limits; ...
+const LONG_PAIRS: (usize, usize) = (60, 1500);
+/// ... and those listed before stay as long as they exceed this part.
+const STILL_LONG: f64 = 0.8;
+/// Weight of the pairs below the window that is rounding.
+const NO_WEIGHT: f64 = 1e-9;
+/// A move may leave a gradient of this part of `c` times the gap, ...
+const LEFT: f64 = 0.1;
+/// ... the gap taken as no larger than this, and no smaller than this part of the tolerance.
+const GAPS: f64 = 0.3;
+
+/// The size of a gradient that costs the certificate little.
+pub(crate) fn enough_gradient(gap: f64, tolerance: f64, c: f64) -> f64 {
+    LEFT * gap.clamp(GAPS * tolerance, GAPS) * c
+}
 
 /// What to solve and how well.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Settings {
     pub(crate) variant: Variant,
     pub(crate) c: f64,
-    pub(crate) tolerance: f64,
-    pub(crate) max_iterations: usize,
     /// The largest rank of the metric, where the user wants one.
     pub(crate) rank: Option<usize>,
-}
-
-/// The best point found and what is known about it.
-#[derive(Debug, Clone)]
-pub(crate) struct Solution {
-    /// Coordinates x rank: `M = factor factor^T`.
-    pub(crate) factor: Matrix,
-    pub(crate) objective: f64,
-    pub(crate) bound: f64,
-    pub(crate) status: Status,
-    pub(crate) iterations: usize,
-}
-
-impl Solution {
-    /// The certified relative gap.
-    pub(crate) fn gap(&self) -> f64 {
-        relative_gap(self.objective, self.bound)
-    }
+    pub(crate) stop: Stop,
 }
 
 /// Penalties of the three blocks: hinges (times their cap), maximum, cone.
@@ -129,7 +129,7 @@ pub(crate) fn solve(
 }
 
 /// The same with `only` as the one row that pushes, with a cap that does not matter.
-pub(super) fn solve_rows(
+pub(crate) fn solve_rows(
     cloud: &Cloud,
     settings: Settings,
     only: &Matrix,
@@ -149,7 +149,7 @@ fn run(
 ) -> Result<Solution> {
     let mut outer = Outer::begin(cloud, settings, start, only, inner)?;
     let (mut iterations, mut idle, mut least) = (0, 0, f64::INFINITY);
-    let mut renewed = true;
+    let (mut renewed, mut halt) = (true, None);
     let status = loop {
         let gap = relative_gap(outer.best.0, outer.bound);
         let at = |iteration: usize, rows: usize| Progress {
@@ -160,20 +160,19 @@ fn run(
             working_set: Some(rows),
             ..Progress::default()
         };
-        if gap < 0.999 * least {
+        if gap < PROGRESS * least {
             (least, idle) = (gap, 0);
         } else {
             idle += 1;
         }
-        if gap <= settings.tolerance {
-            observer.progress(&at(iterations, outer.rows())).is_break();
-            break Status::Optimal;
-        }
-        if idle > PATIENCE {
-            break Status::Stalled;
-        }
-        if iterations >= settings.max_iterations {
-            break Status::IterationLimit;
+        let exhausted = iterations >= settings.stop.max_iterations;
+        let ended = Termination { gap: Some(gap), halt, stalled: idle > PATIENCE, exhausted, ..Termination::default() };
+        if let Some(status) = ended.status(settings.stop.tolerance) {
+            if status == Status::Optimal {
+                // The last figures are told, whatever the observer makes of them.
+                let _ = observer.progress(&at(iterations, outer.rows()));
+            }
+            break status;
         }
         let (x, model) = outer.compact();
         let (rows, mut ticks) = (outer.rows(), iterations);
@@ -183,15 +182,20 @@ fn run(
             observer.progress(&Progress { iteration: ticks, ..progress })
         };
         let task =
-            Task { gradient: 0.1 * gap.clamp(0.3 * settings.tolerance, 0.3) * settings.c, renewed, size: outer.best.0 };
+            Task { gradient: enough_gradient(gap, settings.stop.tolerance, settings.c), renewed, size: outer.best.0 };
         let (done, told) = inner.advance(&model, &x, &mut outer.state, &task, &mut tick)?;
         iterations += done;
+        halt = told.break_value();
         renewed = outer.look(inner)?;
-        if let ControlFlow::Break(stop) = told {
-            break stop.status(relative_gap(outer.best.0, outer.bound) <= settings.tolerance);
-        }
     };
-    Ok(Solution { factor: outer.best.1, objective: outer.best.0, bound: outer.bound, status, iterations })
+    Ok(Solution {
+        factor: outer.best.1.transpose(),
+        objective: outer.best.0,
+        bound: outer.bound,
+        status,
+        iterations,
+        certificate: None,
+    })
 }
 
 impl<'a> Outer<'a> {
@@ -206,14 +210,7 @@ impl<'a> Outer<'a> {
         let mean = mean_pair(cloud, settings.variant);
         let factor = first_factor(cloud, &settings, start)?;
         let m = linalg::product_transposed(&factor, &factor);
-        let nothing = Model {
-            c: settings.c,
-            push: Vec::new(),
-            sums: Vec::new(),
-            pull: Vec::new(),
-            mean: mean.clone(),
-            linear: None,
-        };
+        let nothing = Model::empty(settings.c, mean.clone());
         let state =
             State { z: Matrix::zeros(p, p), m, lambda: Vec::new(), eta: vec![settings.c], factor: factor.clone() };
         let best = (f64::INFINITY, factor);
@@ -292,7 +289,7 @@ impl<'a> Outer<'a> {
             let (push, pull) = self.sums();
             let total: f64 = self.state.lambda.iter().sum();
             let found =
-                certify(&Multipliers { push: &push, total, pull: &pull, load: 0.0 }, &self.mean, self.settings.c)?;
+                certify(&Multipliers { push: &push, total, pull: &pull, most: 1.0 }, &self.mean, self.settings.c)?;
             self.bound = self.bound.max(found.value);
             if self.basis.is_some() {
                 grown = self.grow(&push, &pull)?;
@@ -305,9 +302,10 @@ impl<'a> Outer<'a> {
         let q = packed_len(self.state.m.rows());
         let nothing = (f64::NEG_INFINITY, f64::NEG_INFINITY);
         let window = if self.only.is_some() { nothing } else { window(self.cloud, &factor, inner.working_target(q)) };
-        let most = (q / 2).clamp(60, 1500);
-        let query = Query { variant: self.settings.variant, window, beyond: 0.5, most };
-        let found = survey(self.cloud, &Embedding::new(self.cloud, &factor), &query);
+        let most = (q / 2).clamp(LONG_PAIRS.0, LONG_PAIRS.1);
+        let query = Query { variant: self.settings.variant, window, beyond: LONG, most };
+        let embedding = Embedding::new(self.cloud, &factor);
+        let found = survey(self.cloud, &embedding, &query);
         let (t, objective) = match self.only {
             Some(row) => {
                 let t = 2.0 / linalg::inner(row, &linalg::product_transposed(&factor, &factor));
@@ -320,14 +318,13 @@ impl<'a> Outer<'a> {
             scaled.as_mut_slice().iter_mut().for_each(|v| *v *= t.sqrt());
             self.best = (objective, scaled);
         }
-        Ok(self.renew(found, window, &factor) || grown)
+        Ok(self.renew(found, window, &embedding) || grown)
     }
 
     /// Rows for what a pass has found.
-    fn renew(&mut self, found: Survey, window: (f64, f64), factor: &Matrix) -> bool {
+    fn renew(&mut self, found: Survey, window: (f64, f64), embedding: &Embedding) -> bool {
         let Survey { near, mut below, mut below_weight, longest, far, .. } = found;
         let mut push: Vec<Push> = near.iter().map(|n| n.0).collect();
-        let embedding = Embedding::new(self.cloud, factor);
         // Multipliers strictly between their bounds keep their rows wherever the pair is now.
         let mut kept = Vec::new();
         for (row, &l) in self.model.push.iter().zip(&self.state.lambda) {
@@ -344,7 +341,7 @@ impl<'a> Outer<'a> {
         push.sort_unstable_by_key(|r| (r.i, r.j));
         let mut pull: Vec<(u32, u32)> = far.iter().map(|f| (f.1, f.2)).collect();
         for (pair, &e) in self.model.pull.iter().zip(&self.state.eta) {
-            if e > 0.0 || embedding.squared_distance(pair.0 as usize, pair.1 as usize) > 0.8 * longest {
+            if e > 0.0 || embedding.squared_distance(pair.0 as usize, pair.1 as usize) > STILL_LONG * longest {
                 pull.push(*pair);
             }
         }
@@ -355,7 +352,7 @@ impl<'a> Outer<'a> {
             // Its multiplier is half the objective at most.
             sums.push((row.clone(), self.model.sums.first().map_or(self.best.0, |s| s.1)));
         }
-        if below_weight > 1e-9 {
+        if below_weight > NO_WEIGHT {
             below.as_mut_slice().iter_mut().for_each(|v| *v /= below_weight);
             sums.push((below, below_weight));
         }
@@ -376,7 +373,7 @@ impl<'a> Outer<'a> {
         let mut z = pull.clone();
         linalg::add_scaled(&mut z, -1.0, push);
         let eigen = linalg::symmetric_eigen(&z)?;
-        let tiny = 1e-3 * self.settings.tolerance * self.settings.c;
+        let tiny = 1e-3 * self.settings.stop.tolerance * self.settings.c;
         let wanted = eigen.values.iter().take_while(|&&v| v < -tiny).count().min(DIRECTIONS);
         let most = self.settings.rank.unwrap_or(SUBSPACE).min(p);
         if wanted == 0 {
@@ -441,7 +438,7 @@ impl<'a> Outer<'a> {
 pub(crate) fn even_bound(cloud: &Cloud, mean: &Matrix, c: f64) -> Result<f64> {
     let (push, mut pull) = (different_sum(cloud), mean.clone());
     pull.as_mut_slice().iter_mut().for_each(|v| *v *= c);
-    let even = Multipliers { push: &push, total: cloud.pair_totals().0, pull: &pull, load: 0.0 };
+    let even = Multipliers { push: &push, total: cloud.pair_totals().0, pull: &pull, most: 1.0 };
     Ok(certify(&even, mean, c)?.value)
 }
 

@@ -5,24 +5,29 @@
 //! That row is known in closed form, so that only points far out matter: of many, the others are left out until a pass over
 //! all pairs finds one of theirs too long.
 
-use super::balance::balanced;
-use super::outer::{Settings, solve_rows};
-use super::survey::{Query, survey};
+use super::Augmented;
 use crate::linalg;
 use crate::pairs::{Cloud, Embedding};
 use crate::problem::{Variant, different_sum, groups};
-use crate::solver::multipliers::Augmented;
-use crate::solver::{Observer, Status};
+use crate::solver::working_set::survey::{Query, survey};
+use crate::solver::working_set::{Settings, balanced, solve_rows};
+use crate::solver::{Observer, Status, Stop};
 use crate::{Error, Matrix, Result};
 
 /// Relative accuracy of `c_max` that is aimed at.
 const ACCURACY: f64 = 1e-2;
+/// Iterations of each of its problems, at most: they take some dozens.
 const MAX_ITERATIONS: usize = 400;
 /// From this many points on only those far out are taken, ...
 const MANY: usize = 4000;
-/// ... so many of them, and some of each class.
+/// ... so many of them, ...
 const FAR: usize = 1500;
+/// ... and about so many more, spread evenly over the classes.
 const EACH: usize = 500;
+/// How far a pair left out may exceed the known diameter, as a part of the accuracy.
+const EXCESS: f64 = 0.3;
+/// Pairs longer than this part of the known diameter bring their points in.
+const LONG: f64 = 0.9;
 /// Rounds of adding points whose pairs were too long.
 const ROUNDS: usize = 6;
 
@@ -32,7 +37,7 @@ pub(crate) fn ceiling(cloud: &Cloud, variant: Variant, observer: &mut dyn Observ
     let weight = cloud.pair_totals().0;
     let mut mean = different_sum(&cloud);
     mean.as_mut_slice().iter_mut().for_each(|v| *v /= weight);
-    let settings = Settings { variant, c: 1.0, tolerance: ACCURACY, max_iterations: MAX_ITERATIONS, rank: None };
+    let settings = Settings { variant, c: 1.0, rank: None, stop: Stop::new(ACCURACY, MAX_ITERATIONS) };
     let (mut below, mut above) = (0.0f64, f64::INFINITY);
     let mut kept = far_out(&cloud, variant);
     for _ in 0..ROUNDS {
@@ -53,19 +58,20 @@ pub(crate) fn ceiling(cloud: &Cloud, variant: Variant, observer: &mut dyn Observ
             _ => {}
         }
         // Multipliers of some pairs are multipliers of all; the metric is to be measured on all.
-        let m = linalg::product_transposed(&solution.factor, &solution.factor);
+        let factor = solution.factor.transpose();
+        let m = linalg::product_transposed(&factor, &factor);
         let size = weight * linalg::inner(&mean, &m);
         above = above.min(size / solution.bound.max(1e-300));
         let Some(keep) = kept.as_mut() else { return Ok((size / solution.objective, above)) };
-        let known = solution.objective * (1.0 + 0.3 * ACCURACY);
+        let known = solution.objective * (1.0 + EXCESS * ACCURACY);
         let nothing = (f64::NEG_INFINITY, f64::NEG_INFINITY);
         let query = Query { variant, window: nothing, beyond: 0.5, most: FAR };
-        let found = survey(&cloud, &Embedding::new(&cloud, &solution.factor), &query);
+        let found = survey(&cloud, &Embedding::new(&cloud, &factor), &query);
         below = below.max(size / found.longest);
         if found.longest <= known {
             break;
         }
-        for &(_, i, j) in found.far.iter().filter(|f| f.0 > 0.9 * known) {
+        for &(_, i, j) in found.far.iter().filter(|f| f.0 > LONG * known) {
             (keep[i as usize], keep[j as usize]) = (true, true);
         }
     }

@@ -1,0 +1,93 @@
+//! Certificates: what proves that a metric is nearly optimal.
+//!
+//! The dual problem: `lambda` in `[0, w_i w_j]` on the different-label pairs (with a slack per row: `lambda >= 0` and
+//! `sum_j lambda_ij <= w_i`), `eta >= 0` with `sum eta = c` on the pairs that bound the diameter, and
+//! `sum lambda A <= sum eta A` in the order of matrices; its value is `2 sum lambda`. Multipliers that miss only the
+//! last condition become feasible when `lambda` is scaled down, so that whatever a solver has at hand gives a bound
+//! (`bound`). Every solver takes its bound from here.
+
+mod bound;
+
+pub(crate) use bound::{Bound, Mix, Multipliers, certify, is_positive, tested_scale};
+
+use crate::Metric;
+
+/// A pair of rows with a nonzero multiplier: what the optimum rests on.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct SupportPair {
+    /// One row.
+    pub first: usize,
+    /// The other row.
+    pub second: usize,
+    /// Whether the pair is one of different label that is pushed apart; else it bounds the diameter.
+    pub pushes: bool,
+    /// The multiplier: `lambda` of a pair that is pushed, `eta` of one that bounds the diameter.
+    pub multiplier: f64,
+}
+
+/// Multipliers `lambda` (pairs of different label) and `eta` (pairs that bound the diameter) that are feasible for the dual
+/// problem: `lambda_ij <= w_i w_j` (with a slack per row: `sum_j lambda_ij <= w_i`), `sum eta = c`, and
+/// `sum lambda A - sum eta A` negative semidefinite. Then `2 sum lambda` is a lower bound of the objective. With the
+/// training rows and the metric this is all that a verifier needs.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Certificate {
+    /// Pairs with a multiplier of their own.
+    pub pairs: Vec<SupportPair>,
+    /// `eta` in addition, for every pair that bounds the diameter: this, shared out in proportion to `w_i w_j`.
+    pub mean: f64,
+    /// `lambda / (w_i w_j)` of the pairs of different label that are not listed and closer than 2 under `sides`; all
+    /// others have none.
+    pub below: f64,
+    /// With the mean of the longest distances as the diameter: `eta / (w_i w_j)` of the pairs that bound it, are not listed
+    /// and are longer than `edge` under `sides`.
+    pub beyond: f64,
+    /// The length from which on these pairs count.
+    pub edge: f64,
+    /// The metric that tells which pairs these are.
+    pub sides: Metric,
+}
+
+impl Certificate {
+    /// No multiplier at all: proves that the objective is not below zero.
+    pub(crate) fn nothing(sides: Metric) -> Self {
+        Self { pairs: Vec::new(), mean: 0.0, below: 0.0, beyond: 0.0, edge: 0.0, sides }
+    }
+}
+
+/// `(objective - bound) / |objective|`; one where no point is known yet. It is negative where the bound is above the
+/// objective, which exact arithmetic excludes: a certificate that says so has lost its digits.
+fn signed_gap(objective: f64, bound: f64) -> f64 {
+    if !objective.is_finite() {
+        return 1.0;
+    }
+    if objective == bound { 0.0 } else { (objective - bound) / objective.abs() }
+}
+
+/// The relative gap as it is reported, never negative. [`signed_gap`] tells the case that this hides.
+pub(crate) fn relative_gap(objective: f64, bound: f64) -> f64 {
+    signed_gap(objective, bound).max(0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_gap_is_relative_to_the_objective_and_none_at_equality() {
+        assert_eq!(signed_gap(2.0, 1.0), 0.5);
+        assert_eq!(signed_gap(0.0, 0.0), 0.0);
+        assert_eq!(relative_gap(4.0, 4.0), 0.0);
+        assert_eq!(relative_gap(f64::INFINITY, 1.0), 1.0);
+        assert_eq!(relative_gap(f64::NAN, 1.0), 1.0);
+        assert_eq!(relative_gap(1.0, f64::NEG_INFINITY), f64::INFINITY);
+    }
+
+    #[test]
+    fn a_bound_above_the_objective_is_told_by_the_sign() {
+        assert_eq!(signed_gap(1.0, 1.5), -0.5);
+        assert_eq!(relative_gap(1.0, 1.5), 0.0);
+        assert_eq!(signed_gap(0.0, 1.0), f64::NEG_INFINITY);
+    }
+}

@@ -1,0 +1,98 @@
+//! Sums over all pairs of a kind, in closed form.
+
+use super::Variant;
+use crate::pairs::Cloud;
+use crate::{Matrix, linalg};
+
+/// `sum of w A / sum of w` over the pairs that bound the diameter, in closed form.
+pub(crate) fn mean_pair(cloud: &Cloud, variant: Variant) -> Matrix {
+    let (different, same) = cloud.pair_totals();
+    let mut sum = pair_sum(cloud, variant);
+    let count = if variant == Variant::Diameter { different + same } else { same };
+    sum.as_mut_slice().iter_mut().for_each(|v| *v /= count);
+    sum
+}
+
+/// `sum of w A` over the different-label pairs: all pairs less those of equal label.
+pub(crate) fn different_sum(cloud: &Cloud) -> Matrix {
+    let mut sum = pair_sum(cloud, Variant::Diameter);
+    linalg::add_scaled(&mut sum, -1.0, &pair_sum(cloud, Variant::Intra));
+    sum
+}
+
+fn pair_sum(cloud: &Cloud, variant: Variant) -> Matrix {
+    let p = cloud.x.cols();
+    let mut out = Matrix::zeros(p, p);
+    for group in groups(cloud, variant) {
+        let total: f64 = cloud.weight[group.clone()].iter().sum();
+        let mut mean = vec![0.0; p];
+        for i in group.clone() {
+            mean.iter_mut().zip(cloud.x.row(i)).for_each(|(m, v)| *m += cloud.weight[i] * v / total);
+        }
+        let mut plain = Vec::with_capacity(group.len() * p);
+        let mut scaled = Vec::with_capacity(group.len() * p);
+        for i in group.clone() {
+            for (v, m) in cloud.x.row(i).iter().zip(&mean) {
+                plain.push(v - m);
+                scaled.push(total * cloud.weight[i] * (v - m));
+            }
+        }
+        linalg::gemm_tn_add(out.as_mut_slice(), &plain, &scaled, p, p, group.len());
+    }
+    linalg::symmetrise(&mut out);
+    out
+}
+
+/// The groups of points all of whose pairs bound the diameter: everyone, or each class.
+pub(crate) fn groups(cloud: &Cloud, variant: Variant) -> Vec<std::ops::Range<usize>> {
+    match variant {
+        Variant::Diameter => std::iter::once(0..cloud.len()).collect(),
+        Variant::Intra => {
+            let mut out = Vec::new();
+            let mut start = 0;
+            for run in cloud.class.chunk_by(|a, b| a == b) {
+                out.push(start..start + run.len());
+                start += run.len();
+            }
+            out
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pairs::weighted_outer;
+
+    fn cloud() -> Cloud {
+        let x = Matrix::from_rows(&[[0.0, 0.1], [0.3, 0.9], [1.0, 0.2], [1.4, 0.8], [0.6, -0.7]]);
+        Cloud::new(&x, &[0, 1, 0, 1, 1], &[1.0, 2.0, 1.0, 0.5, 1.0])
+    }
+
+    fn listed(cloud: &Cloud, wanted: impl Fn(bool) -> bool) -> Vec<(usize, usize, f64)> {
+        let pairs = (0..cloud.len()).flat_map(|i| (0..i).map(move |j| (i, j)));
+        pairs
+            .filter(|&(i, j)| wanted(cloud.class[i] == cloud.class[j]))
+            .map(|(i, j)| (i, j, cloud.pair_weight(i, j)))
+            .collect()
+    }
+
+    #[test]
+    fn sums_over_pairs_agree_with_listing_them() {
+        let cloud = cloud();
+        for (variant, same_only) in [(Variant::Diameter, false), (Variant::Intra, true)] {
+            let pairs = listed(&cloud, |same| same || !same_only);
+            let total: f64 = pairs.iter().map(|p| p.2).sum();
+            let mut expected = weighted_outer(&cloud.x, pairs.into_iter());
+            expected.as_mut_slice().iter_mut().for_each(|v| *v /= total);
+            let found = mean_pair(&cloud, variant);
+            for (a, b) in found.as_slice().iter().zip(expected.as_slice()) {
+                assert!((a - b).abs() < 1e-12, "{a} {b}");
+            }
+        }
+        let expected = weighted_outer(&cloud.x, listed(&cloud, |same| !same).into_iter());
+        for (a, b) in different_sum(&cloud).as_slice().iter().zip(expected.as_slice()) {
+            assert!((a - b).abs() < 1e-12, "{a} {b}");
+        }
+    }
+}
