@@ -15,8 +15,10 @@ mod singular;
 pub(crate) use singular::singular_values;
 
 mod spectral;
+mod symmetric;
 
-pub(crate) use spectral::{inner_products, spectral_norm_above};
+pub(crate) use spectral::spectral_norm_above;
+pub(crate) use symmetric::{pack, pack_lower, pack_square, packed_len, unpack, unpack_lower};
 
 use crate::Matrix;
 use faer::linalg::matmul::matmul;

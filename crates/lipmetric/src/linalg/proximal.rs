@@ -42,13 +42,7 @@ impl Positive {
         let eigen = linalg::symmetric_eigen(m)?;
         let p = m.rows();
         let skip = eigen.values.iter().take_while(|&&v| v <= 0.0).count();
-        let mut factor = Matrix::zeros(p, p - skip);
-        for k in skip..p {
-            let root = eigen.values[k].sqrt();
-            for a in 0..p {
-                factor[(a, k - skip)] = eigen.vectors[(a, k)] * root;
-            }
-        }
+        let factor = eigen.scaled(skip..p, f64::sqrt);
         let mut matrix = linalg::product_transposed(&factor, &factor);
         linalg::symmetrise(&mut matrix);
         Ok(Self { matrix, factor, eigen })
@@ -102,7 +96,7 @@ mod tests {
         fn the_projection_is_positive_and_its_residual_is_orthogonal_and_negative(
             v in prop::collection::vec(-3.0..3.0f64, 10)
         ) {
-            let m = crate::problem::moments::unpack(&v, 4);
+            let m = crate::linalg::unpack(&v, 4);
             let part = Positive::part(&m).unwrap();
             let mut rest = m.clone();
             linalg::add_scaled(&mut rest, -1.0, &part.matrix);

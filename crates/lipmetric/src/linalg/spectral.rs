@@ -1,19 +1,10 @@
-//! What the Lipschitz toolbox needs of dense algebra: a tile of inner products and a spectral norm.
+//! The spectral norm, from above.
 
 use crate::{Error, Matrix, Result};
 use faer::diag::DiagMut;
 use faer::dyn_stack::{MemBuffer, MemStack};
-use faer::linalg::matmul::matmul;
 use faer::linalg::svd::{ComputeSvdVectors, svd, svd_scratch};
-use faer::{Accum, MatMut, MatRef, Par, Spec};
-
-/// `out = A B^T` on row-major slices: `A` is `m x k`, `B` is `n x k`, `out` is `m x n`.
-pub(crate) fn inner_products(out: &mut [f64], a: &[f64], b: &[f64], m: usize, n: usize, k: usize) {
-    let dst = MatMut::from_row_major_slice_mut(&mut out[..m * n], m, n);
-    let a = MatRef::from_row_major_slice(&a[..m * k], m, k);
-    let b = MatRef::from_row_major_slice(&b[..n * k], n, k);
-    matmul(dst, Accum::Replace, a, b.transpose(), 1.0, Par::Seq);
-}
+use faer::{MatRef, Par, Spec};
 
 /// An upper bound of the largest singular value that is tight to about twelve digits: the computed value, raised by
 /// more than a backward-stable decomposition can be off by. Zero for a matrix without elements or of zeros only.

@@ -246,7 +246,7 @@ fn by_tiles(rows: &Matrix, ids: &[usize], radii: &[f64], centre: &[f64], start: 
                     break;
                 }
                 let (left, right) = (&centred.as_slice()[a * p..a_end * p], &centred.as_slice()[b * p..b_end * p]);
-                linalg::inner_products(&mut products, left, right, a_end - a, b_end - b, p);
+                linalg::gemm_nt(&mut products, left, right, a_end - a, b_end - b, p);
                 for i in a..a_end {
                     let products = &products[(i - a) * (b_end - b)..(i - a + 1) * (b_end - b)];
                     for (j, product) in (b..b_end).zip(products) {

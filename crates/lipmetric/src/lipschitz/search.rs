@@ -296,7 +296,7 @@ impl<S: Score> Task<'_, S> {
         for start in (0..points.len()).step_by(POINTS) {
             let end = points.len().min(start + POINTS);
             let block = &tiles.centred.as_slice()[start * p..end * p];
-            linalg::inner_products(&mut products, centred.as_slice(), block, queries.len(), end - start, p);
+            linalg::gemm_nt(&mut products, centred.as_slice(), block, queries.len(), end - start, p);
             for (k, &q) in queries.iter().enumerate() {
                 let products = &products[k * (end - start)..(k + 1) * (end - start)];
                 let norm = norm2(centred.row(k));

@@ -316,13 +316,7 @@ pub(super) fn roots(s: &Matrix, floor: f64) -> Result<(Matrix, Matrix)> {
         return Ok((Matrix::identity(p), Matrix::identity(p)));
     }
     let build = |f: &dyn Fn(f64) -> f64| {
-        let mut scaled = eigen.vectors.clone();
-        for a in 0..p {
-            for (k, v) in scaled.row_mut(a).iter_mut().enumerate() {
-                *v *= f(eigen.values[k].max(floor * top));
-            }
-        }
-        let mut out = linalg::product_transposed(&scaled, &eigen.vectors);
+        let mut out = eigen.apply(|v| f(v.max(floor * top)));
         linalg::symmetrise(&mut out);
         out
     };
@@ -346,7 +340,7 @@ pub(super) fn root(m: &Matrix) -> Result<Matrix> {
     Ok(out)
 }
 
-/// Rows of equal features and different labels, as a note.
+/// A note where the metric maps all rows to one point.
 pub(super) fn note_collapse(metric: &Metric, x: &Matrix, notes: &mut Vec<String>) -> Result<()> {
     let mapped = metric.transform(x)?;
     let spread = (0..mapped.cols()).any(|k| {

@@ -1,59 +1,12 @@
 //! `A^T A` of all pairs from fourth moments, on the `p (p + 1) / 2` coordinates of symmetric matrices.
 
-use crate::linalg;
+use crate::linalg::{self, pack_square, packed_len};
 use crate::pairs::Cloud;
 use crate::problem::{Variant, groups};
 use crate::{Error, Matrix, Result};
 
 /// Features up to which the paper's systems are built: each then takes a quarter of a gigabyte.
 const MOST_FEATURES: usize = 107;
-
-/// Number of coordinates of a symmetric matrix of size `p`.
-pub(crate) fn packed_len(p: usize) -> usize {
-    p * (p + 1) / 2
-}
-
-/// The coordinates of a symmetric matrix in an orthonormal basis: off-diagonal elements count twice, hence `sqrt 2`.
-pub(crate) fn pack(m: &Matrix) -> Vec<f64> {
-    let p = m.rows();
-    let mut out = Vec::with_capacity(packed_len(p));
-    for a in 0..p {
-        out.push(m[(a, a)]);
-        out.extend((a + 1..p).map(|b| std::f64::consts::SQRT_2 * m[(a, b)]));
-    }
-    out
-}
-
-/// The symmetric matrix with these coordinates.
-pub(crate) fn unpack(v: &[f64], p: usize) -> Matrix {
-    let mut m = Matrix::zeros(p, p);
-    let mut at = 0;
-    for a in 0..p {
-        m[(a, a)] = v[at];
-        at += 1;
-        for b in a + 1..p {
-            let value = v[at] * std::f64::consts::FRAC_1_SQRT_2;
-            m[(a, b)] = value;
-            m[(b, a)] = value;
-            at += 1;
-        }
-    }
-    m
-}
-
-/// Writes the coordinates of `x x^T`.
-pub(crate) fn pack_square(x: &[f64], out: &mut [f64]) {
-    let mut at = 0;
-    for a in 0..x.len() {
-        out[at] = x[a] * x[a];
-        at += 1;
-        let t = std::f64::consts::SQRT_2 * x[a];
-        for &v in &x[a + 1..] {
-            out[at] = t * v;
-            at += 1;
-        }
-    }
-}
 
 /// `sum over pairs of a a^T` with `a` the coordinates of `(x_i - x_j)(x_i - x_j)^T`, over the pairs that bound the diameter.
 ///
@@ -113,20 +66,6 @@ fn add_second_moments(out: &mut Matrix, t: &Matrix) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn packing_keeps_inner_products_and_comes_back() {
-        let a = Matrix::from_rows(&[[1.0, 2.0, 3.0], [2.0, -4.0, 0.5], [3.0, 0.5, 7.0]]);
-        let b = Matrix::from_rows(&[[0.0, 1.0, -2.0], [1.0, 2.0, 0.25], [-2.0, 0.25, 1.0]]);
-        assert!((linalg::dot(&pack(&a), &pack(&b)) - linalg::inner(&a, &b)).abs() < 1e-12);
-        for (v, w) in unpack(&pack(&a), 3).as_slice().iter().zip(a.as_slice()) {
-            assert!((v - w).abs() < 1e-15);
-        }
-        let mut square = vec![0.0; 6];
-        pack_square(&[1.0, -2.0, 0.5], &mut square);
-        let x = Matrix::from_rows(&[[1.0, -2.0, 0.5]]);
-        assert_eq!(square, pack(&linalg::transposed_product(&x, &x)));
-    }
 
     #[test]
     fn fourth_moments_agree_with_summing_over_pairs() {

@@ -1,12 +1,12 @@
 //! New rows without losing feasibility.
 
-use super::assemble::packed_len;
 use super::engine::Engine;
 use super::rows::{AGGREGATE, Row, central, packed};
 use super::scan::{Survey, longer, same_length};
 use super::{NOWHERE, State};
 use crate::Result;
 use crate::linalg;
+use crate::linalg::packed_len;
 use crate::pairs::{Cloud, Embedding, weighted_outer};
 
 /// The part of the dual slack `Z` that new rows may use up.

@@ -3,7 +3,7 @@
 use super::State;
 use super::rows::Rows;
 use crate::Matrix;
-use crate::linalg;
+use crate::linalg::{self, pack_lower, packed_len};
 use crate::pairs::{Cloud, weighted_outer};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -16,40 +16,6 @@ const COLUMNS: usize = 192;
 const GROUP: usize = 2048;
 
 const SQRT_2: f64 = std::f64::consts::SQRT_2;
-
-/// Number of distinct elements of a symmetric matrix.
-pub(super) fn packed_len(p: usize) -> usize {
-    p * (p + 1) / 2
-}
-
-/// The lower triangle of a symmetric matrix, off-diagonal elements times `sqrt 2`: an isometry.
-pub(super) fn pack(a: &Matrix, out: &mut [f64]) {
-    let mut at = 0;
-    for r in 0..a.rows() {
-        for c in 0..r {
-            out[at] = SQRT_2 * a[(r, c)];
-            at += 1;
-        }
-        out[at] = a[(r, r)];
-        at += 1;
-    }
-}
-
-/// The inverse of [`pack`].
-pub(super) fn unpack(v: &[f64], p: usize) -> Matrix {
-    let mut a = Matrix::zeros(p, p);
-    let mut at = 0;
-    for r in 0..p {
-        for c in 0..r {
-            a[(r, c)] = v[at] / SQRT_2;
-            a[(c, r)] = a[(r, c)];
-            at += 1;
-        }
-        a[(r, r)] = v[at];
-        at += 1;
-    }
-    a
-}
 
 /// The rows in the coordinates of the current scaling.
 pub(super) struct Scaled<'a> {
@@ -88,7 +54,7 @@ impl<'a> Scaled<'a> {
                 }
             }
             None => {
-                pack(&self.sums[self.rows.j[k] as usize], &mut out[..q]);
+                pack_lower(&self.sums[self.rows.j[k] as usize], &mut out[..q]);
                 out[..q].iter_mut().for_each(|v| *v *= signed);
             }
         }
@@ -156,7 +122,7 @@ impl<'a> Scaled<'a> {
             }
         }
         let mut out = vec![0.0; q + 1];
-        pack(&total, &mut out[..q]);
+        pack_lower(&total, &mut out[..q]);
         out[q] = scalar;
         out
     }

@@ -6,7 +6,6 @@
 //! longest distances.
 
 use super::admit::pull_row;
-use super::assemble::packed_len;
 use super::engine::{Engine, Settings};
 use super::newton::factor_of;
 use super::rows::{AGGREGATE, Row, Rows};
@@ -14,6 +13,7 @@ use super::scan::{Query, Survey, keep_longest, longer, same_length, survey};
 use super::tail_ceiling::bounds;
 use super::{NOWHERE, Shape, State};
 use crate::linalg;
+use crate::linalg::packed_len;
 use crate::pairs::{Cloud, Embedding, weighted_outer};
 use crate::problem::{Diameter, Slack, Variant, different_sum, mean_pair, relative_gap};
 use crate::solver::{Halt, Observer, Progress, Status};

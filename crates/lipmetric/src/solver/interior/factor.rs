@@ -4,8 +4,9 @@
 //! diagonal: the largest class goes first, at the price of its rows, and what is left is dense.
 
 use super::State;
-use super::assemble::{Scaled, packed_len};
+use super::assemble::Scaled;
 use super::newton::not_definite;
+use crate::linalg::packed_len;
 use crate::linalg::{self, Cholesky};
 use crate::{Matrix, Result};
 

@@ -133,13 +133,13 @@ impl State {
 
     /// Bytes of the largest matrices of a step, about: the Newton matrix twice, and the rows.
     fn bytes(&self) -> usize {
-        let n = self.active.len() + assemble::packed_len(self.m.rows()) + 1;
+        let n = self.active.len() + linalg::packed_len(self.m.rows()) + 1;
         16 * n * n + 200 * self.rows.len()
     }
 
     /// Operations of a careful step, about.
     fn careful_work(&self) -> f64 {
-        let n = (self.active.len() + assemble::packed_len(self.m.rows()) + 1) as f64;
+        let n = (self.active.len() + linalg::packed_len(self.m.rows()) + 1) as f64;
         2.0 * (self.rows.len() as f64 + n) * n * n
     }
 

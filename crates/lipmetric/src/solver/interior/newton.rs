@@ -1,9 +1,10 @@
 //! One primal-dual step: Nesterov-Todd direction with Mehrotra's corrector.
 
-use super::assemble::{Scaled, pack, packed_len, unpack};
+use super::assemble::Scaled;
 use super::factor::{Factor, Parts};
 use super::{Shape, State};
 use crate::linalg::{self, Cholesky};
+use crate::linalg::{pack_lower, packed_len, unpack_lower};
 use crate::{Error, Matrix, Result, pairs::Cloud};
 
 /// A step shorter than this asks for another direction.
@@ -138,7 +139,7 @@ impl<'a> System<'a> {
         let mut rhs = vec![0.0; slacks + q + 1];
         let mut matrix_part = target.clone();
         linalg::add_scaled(&mut matrix_part, -1.0, &self.residual.0);
-        pack(&matrix_part, &mut rhs[slacks..slacks + q]);
+        pack_lower(&matrix_part, &mut rhs[slacks..slacks + q]);
         rhs[slacks + q] = -self.residual.1;
         for (o, v) in rhs[slacks..].iter_mut().zip(self.scaled.combination(&pull)) {
             *o += v;
@@ -160,7 +161,7 @@ impl<'a> System<'a> {
         for _ in 0..self.refined {
             self.refine(&mut rhs, &wanted);
         }
-        let m = unpack(&rhs[slacks..slacks + q], p);
+        let m = unpack_lower(&rhs[slacks..slacks + q], p);
         let scalar = rhs[slacks + q];
         let slack = rhs[..slacks].to_vec();
         let mut z = target;
@@ -191,7 +192,7 @@ impl<'a> System<'a> {
         let q = packed_len(p);
         let slacks = state.active.len();
         let place = |i: usize| state.place[i] as usize;
-        let mut along = self.scaled.products(&unpack(&solution[slacks..slacks + q], p), solution[slacks + q]);
+        let mut along = self.scaled.products(&unpack_lower(&solution[slacks..slacks + q], p), solution[slacks + q]);
         let pushing = |k: usize| if slacks > 0 && rows.push[k] { rows.pair(k) } else { None };
         for k in 0..rows.len() {
             if let Some((i, j)) = pushing(k) {
@@ -207,9 +208,9 @@ impl<'a> System<'a> {
             residual[k] -= solution[k];
         }
         if let Some((gamma, w)) = &self.quadratic {
-            let moved = linalg::congruence(&unpack(&solution[slacks..slacks + q], p), w);
+            let moved = linalg::congruence(&unpack_lower(&solution[slacks..slacks + q], p), w);
             let mut bent = vec![0.0; q];
-            pack(&moved, &mut bent);
+            pack_lower(&moved, &mut bent);
             residual[slacks..slacks + q].iter_mut().zip(&bent).for_each(|(r, b)| *r -= gamma * b);
         }
         for k in 0..slacks {
@@ -268,7 +269,7 @@ pub(super) fn residual(
     let rows = &state.rows;
     let (slacks, q) = (state.active.len(), packed_len(state.m.rows()));
     let current = scaled.combination(&rows.lambda);
-    let mut residual = unpack(&current[..q], state.m.rows());
+    let mut residual = unpack_lower(&current[..q], state.m.rows());
     let mut fixed = state.fixed.clone();
     linalg::add_scaled(&mut fixed, -1.0, &state.drawn);
     if let Some((gamma, reference)) = &state.anchor {

@@ -4,11 +4,12 @@
 //! `sum lambda A + Z = 0`. The smallest change that leads back, each multiplier measured by its distance from the ends of its
 //! range and `Z` by itself, solves a system of the same form with moderate weights.
 
-use super::assemble::{Scaled, pack, packed_len, unpack};
+use super::assemble::Scaled;
 use super::factor::Parts;
 use super::newton::{Scaling, residual};
 use super::{Shape, State};
 use crate::linalg::{self, Cholesky};
+use crate::linalg::{pack_lower, packed_len, unpack_lower};
 use crate::{Matrix, Result, pairs::Cloud};
 
 /// The part of its distance from the ends of its range that a multiplier may move.
@@ -38,10 +39,10 @@ impl State {
             let (mut left, scalar, mut y) = residual(cloud, &moved, shape, &scaled, &scaling);
             linalg::add_scaled(&mut left, -1.0, &change);
             y.resize(n, 0.0);
-            pack(&left, &mut y[slacks..n - 1]);
+            pack_lower(&left, &mut y[slacks..n - 1]);
             y[n - 1] = scalar;
             factor.solve(&mut y);
-            let matrix = unpack(&y[slacks..n - 1], p);
+            let matrix = unpack_lower(&y[slacks..n - 1], p);
             for r in 0..p {
                 for c in 0..p {
                     change[(r, c)] += scaling.v[r] * scaling.v[c] * matrix[(r, c)];

@@ -1,13 +1,13 @@
 //! A strictly feasible first point.
 
 use super::admit::{pull_row, push_row};
-use super::assemble::packed_len;
 use super::engine::{Best, Engine, Settings, bent};
 use super::newton::{factor_of, not_definite};
 use super::rows::{AGGREGATE, Row, Rows};
 use super::scan::{Query, Survey, survey, window};
 use super::tail::{about, hold_tail, measured};
 use super::{Interior, NOWHERE, State};
+use crate::linalg::packed_len;
 use crate::linalg::{self, Cholesky};
 use crate::pairs::{Cloud, Embedding, spread, weighted_outer};
 use crate::problem::{Diameter, Slack, mean_pair};

@@ -15,8 +15,8 @@
 use super::scan::pulls;
 use super::tail::sample;
 use crate::linalg::{self, Cholesky};
+use crate::linalg::{pack, pack_square, packed_len, unpack};
 use crate::pairs::{Cloud, Embedding, Kind, Run, sweep};
-use crate::problem::moments::{pack, pack_square, packed_len, unpack};
 use crate::problem::{Variant, different_sum, mean_pair, relative_gap};
 use crate::solver::working_set::survey::is_listed;
 use crate::solver::{Halt, Observer, Progress};

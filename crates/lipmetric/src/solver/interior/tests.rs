@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-use super::assemble::{Scaled, pack, packed_len, unpack};
+use super::assemble::Scaled;
 use super::engine::{Engine, Settings};
 use super::factor::Parts;
 use super::newton::Scaling;
@@ -10,6 +10,7 @@ use super::rows::{AGGREGATE, Row, Rows, packed};
 use super::scan::{Query, longer, pulls, same_length, survey, window};
 use super::{NOWHERE, Shape, State};
 use crate::linalg::{self, Cholesky};
+use crate::linalg::{pack_lower, packed_len, unpack_lower};
 use crate::pairs::tests::{Noise, all_pairs, assert_near, cloud_of, clouds, plain_distance, plain_outer};
 use crate::pairs::{Cloud, Embedding};
 use crate::problem::{Diameter, Slack, Variant};
@@ -244,9 +245,9 @@ fn packing_is_an_isometry() {
     let square = noise.matrix(4, 4);
     let a = linalg::product_transposed(&square, &square);
     let mut packed = vec![0.0; packed_len(4)];
-    pack(&a, &mut packed);
+    pack_lower(&a, &mut packed);
     assert!((packed.iter().map(|v| v * v).sum::<f64>() - plain_inner(&a, &a)).abs() < 1e-12);
-    assert_near(&unpack(&packed, 4), &a, 1e-15);
+    assert_near(&unpack_lower(&packed, 4), &a, 1e-15);
 }
 
 /// A cloud of few features and many rows, and one with so many features that the Newton matrix has several blocks.
@@ -279,7 +280,7 @@ fn products_and_combinations_of_rows_are_those_of_a_loop() {
             scalar += coefficient[k] * state.rows.b[k];
         }
         let combined = scaled.combination(&coefficient);
-        assert_near(&unpack(&combined[..packed_len(p)], p), &sum, 1e-10);
+        assert_near(&unpack_lower(&combined[..packed_len(p)], p), &sum, 1e-10);
         assert!((combined[packed_len(p)] - scalar).abs() <= 1e-10 * scalar.abs().max(1.0));
     }
     // What the loop above uses is itself that of plain sums.
@@ -295,7 +296,7 @@ fn expanded(scaled: &Scaled<'_>, cloud: &Cloud, rows: &Rows, g: &Matrix) -> Vec<
     (0..rows.len())
         .map(|k| {
             let mut row = vec![0.0; q + 1];
-            pack(&linalg::congruence(&plain_row(cloud, rows, k), g), &mut row[..q]);
+            pack_lower(&linalg::congruence(&plain_row(cloud, rows, k), g), &mut row[..q]);
             row[..q].iter_mut().for_each(|v| *v *= scaled.rows.sign(k));
             row[q] = rows.b[k];
             row
@@ -383,7 +384,7 @@ fn the_factored_newton_matrix_solves_the_dense_system() {
                 let mut unit = vec![0.0; q];
                 unit[c] = 1.0;
                 let mut image = vec![0.0; q];
-                pack(&linalg::congruence(&unpack(&unit, p), w), &mut image);
+                pack_lower(&linalg::congruence(&unpack_lower(&unit, p), w), &mut image);
                 (0..q).for_each(|r| matrix[slacks + r][slacks + c] += gamma * image[r]);
             }
         }

@@ -180,14 +180,6 @@ impl Inner for Augmented {
 
 /// The factor of the negative part, divided by `sigma`.
 fn negative_factor(of: &Positive, sigma: f64) -> Matrix {
-    let p = of.matrix.rows();
     let count = of.eigen.values.iter().take_while(|&&v| v < 0.0).count();
-    let mut factor = Matrix::zeros(p, count);
-    for k in 0..count {
-        let root = (-of.eigen.values[k] / sigma).sqrt();
-        for a in 0..p {
-            factor[(a, k)] = of.eigen.vectors[(a, k)] * root;
-        }
-    }
-    factor
+    of.eigen.scaled(0..count, |v| (-v / sigma).sqrt())
 }

@@ -1,7 +1,7 @@
 //! The Newton direction of the augmented Lagrangian.
 
 use crate::linalg::{self, Cholesky, Eigen};
-use crate::problem::moments::{pack, pack_square, packed_len, unpack};
+use crate::linalg::{pack, pack_square, packed_len, unpack};
 use crate::solver::working_set::Penalty;
 use crate::solver::working_set::model::{Lengths, Model, State};
 use crate::{Error, Matrix, Result};

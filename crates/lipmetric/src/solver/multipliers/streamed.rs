@@ -15,10 +15,10 @@
 use super::memory::Memory;
 use super::newton::System;
 use super::{HALVINGS, PROXIMAL, negative_factor};
+use crate::linalg::packed_len;
 use crate::linalg::proximal::{Positive, simplex_threshold};
 use crate::linalg::{self, Cholesky, Eigen};
 use crate::pairs::{Cloud, Embedding};
-use crate::problem::moments::packed_len;
 use crate::problem::{Multipliers, Variant, certify, groups, mean_pair, relative_gap};
 use crate::solver::working_set::model::{Lengths, Model, State};
 use crate::solver::working_set::outer::{DIMENSIONS, enough_gradient, even_bound, first_factor};

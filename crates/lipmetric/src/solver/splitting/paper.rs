@@ -11,8 +11,9 @@
 
 use crate::linalg::proximal::{Positive, hinge_multiplier, simplex_threshold};
 use crate::linalg::{self, Cholesky};
+use crate::linalg::{pack, packed_len, unpack};
 use crate::pairs::{Cloud, Embedding, Kind, Run, sweep, weighted_outer};
-use crate::problem::moments::{gram, pack, packed_len, unpack};
+use crate::problem::moments::gram;
 use crate::problem::{Bound, Multipliers, Variant, certify, groups, relative_gap};
 use crate::solver::working_set::Settings;
 use crate::solver::{Observer, Progress, Solution, Termination};

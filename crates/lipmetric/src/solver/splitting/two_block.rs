@@ -6,7 +6,7 @@
 
 use crate::linalg::proximal::{Positive, hinge_multiplier, simplex_threshold};
 use crate::linalg::{self, Cholesky};
-use crate::problem::moments::{pack, pack_square, packed_len, unpack};
+use crate::linalg::{pack, pack_square, packed_len, unpack};
 use crate::solver::Halt;
 use crate::solver::working_set::model::{Lengths, Model, State};
 use crate::solver::working_set::{Inner, Penalty, Task};

@@ -3,9 +3,9 @@
 use super::model::{Model, Push, State, points_within};
 use super::survey::{Query, Survey, survey, window};
 use crate::linalg;
+use crate::linalg::packed_len;
 use crate::linalg::proximal::Positive;
 use crate::pairs::{Cloud, Embedding, weighted_outer};
-use crate::problem::moments::packed_len;
 use crate::problem::{Multipliers, Variant, certify, different_sum, groups, mean_pair, relative_gap};
 use crate::solver::{Halt, Observer, Progress, Solution, Status, Stop, Termination};
 use crate::{Matrix, Result};
@@ -17,6 +17,8 @@ pub(crate) const DIMENSIONS: usize = 64;
 /// ... by so many directions at a time, up to a size.
 pub(crate) const DIRECTIONS: usize = 12;
 pub(crate) const SUBSPACE: usize = 120;
+/// The least eigenvalue of a first metric, as a part of its largest.
+const LEAST_SIZE: f64 = 1e-4;
 /// Points of the sample from which the first scale is taken.
 const SAMPLE: usize = 300;
 /// From this many points on, those that no row refers to are left out of sums.
@@ -472,13 +474,7 @@ pub(crate) fn first_factor(cloud: &Cloud, settings: &Settings, start: Option<&Ma
     for shape in shapes {
         let sizes: Vec<f64> = eigen.values.iter().map(|w| shape(w.max(0.0) / top)).collect();
         let most = sizes.iter().fold(0.0f64, |a, &b| a.max(b)).max(1e-12);
-        let mut factor = eigen.vectors.clone();
-        for a in 0..p {
-            for (v, s) in factor.row_mut(a).iter_mut().zip(&sizes) {
-                *v *= (s / most).max(1e-4).sqrt();
-            }
-        }
-        candidates.push(factor);
+        candidates.push(eigen.scaled(0..p, |w| (shape(w.max(0.0) / top) / most).max(LEAST_SIZE).sqrt()));
     }
     let mut best: Option<(f64, Matrix)> = None;
     for mut factor in candidates {
