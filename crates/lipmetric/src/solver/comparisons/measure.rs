@@ -63,97 +63,126 @@ struct Chunk<'a, 'b> {
 impl pulp::WithSimd for Chunk<'_, '_> {
     type Output = ();
     #[inline(always)]
-    fn with_simd<S: pulp::Simd>(self, _: S) {
-        let (mut near, mut pulled) = (Vec::new(), Vec::new());
-        let (mut wanted, mut nu) = (Vec::new(), Vec::new());
-        for (k, anchor) in self.anchors.iter().enumerate() {
+    fn with_simd<S: pulp::Simd>(mut self, _: S) {
+        let mut work = Work::default();
+        let anchors = self.anchors;
+        for (k, anchor) in anchors.iter().enumerate() {
             let (others, kept) = self.lists.of(self.first + k);
-            let count = anchor.targets.len();
             if others.is_empty() {
                 continue;
             }
             let here = self.z.row(anchor.point);
-            near.clear();
-            near.extend(anchor.targets.iter().map(|&j| squared(here, self.z.row(j as usize))));
-            pulled.clear();
-            pulled.resize(count, 0.0);
+            work.near.clear();
+            work.near.extend(anchor.targets.iter().map(|&j| squared(here, self.z.row(j as usize))));
+            work.pulled.clear();
+            work.pulled.resize(anchor.targets.len(), 0.0);
             match self.problem.loss {
-                Loss::Each => {
-                    let farthest = near.iter().fold(0.0f64, |m, &v| m.max(v));
-                    for (at, &l) in others.iter().enumerate() {
-                        let rho = squared(here, self.z.row(l as usize));
-                        let kept = &kept[at * count..(at + 1) * count];
-                        if rho >= 1.0 + farthest && kept.iter().all(|&v| v == 0.0) {
-                            if self.keep {
-                                self.out.multipliers.extend(std::iter::repeat_n(0.0, count));
-                            }
-                            continue;
-                        }
-                        let cost = anchor.cost * self.problem.cloud.weight[l as usize];
-                        let mut pushed = 0.0;
-                        for a in 0..count {
-                            let t = 1.0 + near[a] - rho;
-                            self.out.exact += cost * t.max(0.0);
-                            if self.delta > 0.0 {
-                                let nu = (kept[a] + t / self.delta).clamp(0.0, 1.0);
-                                let moved = nu - kept[a];
-                                self.out.smooth += cost * (nu * t - 0.5 * self.delta * moved * moved);
-                                pulled[a] += cost * nu;
-                                pushed += cost * nu;
-                                if self.keep {
-                                    self.out.multipliers.push(nu);
-                                }
-                            }
-                        }
-                        if pushed > 0.0 {
-                            self.out.sum += pushed;
-                            self.out.pairs.push((anchor.point as u32, l, -pushed));
-                        }
-                    }
-                }
-                Loss::Worst => {
-                    wanted.clear();
-                    let mut worst = 0.0f64;
-                    for (at, &l) in others.iter().enumerate() {
-                        let rho = squared(here, self.z.row(l as usize));
-                        for a in 0..count {
-                            let t = 1.0 + near[a] - rho;
-                            worst = worst.max(t);
-                            let from = kept[at * count + a];
-                            wanted.push(if self.delta > 0.0 { from + t / self.delta } else { 0.0 });
-                        }
-                    }
-                    self.out.exact += anchor.cost * worst;
-                    if self.delta > 0.0 {
-                        nu.clear();
-                        nu.extend_from_slice(&wanted);
-                        to_capped_simplex(&mut nu);
-                        for (at, &l) in others.iter().enumerate() {
-                            let mut pushed = 0.0;
-                            for a in 0..count {
-                                let e = at * count + a;
-                                let (from, t) = (kept[e], (wanted[e] - kept[e]) * self.delta);
-                                let moved = nu[e] - from;
-                                self.out.smooth += anchor.cost * (nu[e] * t - 0.5 * self.delta * moved * moved);
-                                pulled[a] += anchor.cost * nu[e];
-                                pushed += anchor.cost * nu[e];
-                            }
-                            if pushed > 0.0 {
-                                self.out.sum += pushed;
-                                self.out.pairs.push((anchor.point as u32, l, -pushed));
-                            }
-                        }
-                        if self.keep {
-                            self.out.multipliers.extend_from_slice(&nu);
-                        }
-                    }
-                }
+                Loss::Each => self.each(anchor, others, kept, &mut work),
+                Loss::Worst => self.worst(anchor, others, kept, &mut work),
             }
-            for (&j, &c) in anchor.targets.iter().zip(&pulled) {
+            for (&j, &c) in anchor.targets.iter().zip(&work.pulled) {
                 if c > 0.0 {
                     self.out.pairs.push((anchor.point as u32, j, c));
                 }
             }
+        }
+    }
+}
+
+/// Buffers of one anchor.
+#[derive(Default)]
+struct Work {
+    /// Squared distances to its targets.
+    near: Vec<f64>,
+    /// How fast the smoothed sum rises with each of them.
+    pulled: Vec<f64>,
+    /// Multipliers before the projection, and after it, where the worst comparison counts.
+    wanted: Vec<f64>,
+    nu: Vec<f64>,
+}
+
+impl Chunk<'_, '_> {
+    /// Every comparison of an anchor counts.
+    #[inline(always)]
+    fn each(&mut self, anchor: &super::Anchor, others: &[u32], kept: &[f64], work: &mut Work) {
+        let here = self.z.row(anchor.point);
+        let count = work.near.len();
+        let farthest = work.near.iter().fold(0.0f64, |m, &v| m.max(v));
+        for (at, &l) in others.iter().enumerate() {
+            let rho = squared(here, self.z.row(l as usize));
+            let kept = &kept[at * count..(at + 1) * count];
+            if rho >= 1.0 + farthest && kept.iter().all(|&v| v == 0.0) {
+                if self.keep {
+                    self.out.multipliers.extend(std::iter::repeat_n(0.0, count));
+                }
+                continue;
+            }
+            let cost = anchor.cost * self.problem.cloud.weight[l as usize];
+            let mut pushed = 0.0;
+            for a in 0..count {
+                let t = 1.0 + work.near[a] - rho;
+                self.out.exact += cost * t.max(0.0);
+                if self.delta > 0.0 {
+                    let nu = (kept[a] + t / self.delta).clamp(0.0, 1.0);
+                    let moved = nu - kept[a];
+                    self.out.smooth += cost * (nu * t - 0.5 * self.delta * moved * moved);
+                    work.pulled[a] += cost * nu;
+                    pushed += cost * nu;
+                    if self.keep {
+                        self.out.multipliers.push(nu);
+                    }
+                }
+            }
+            self.push(anchor, l, pushed);
+        }
+    }
+
+    /// Only the worst comparison of an anchor counts: its multipliers share a sum of at most one.
+    #[inline(always)]
+    fn worst(&mut self, anchor: &super::Anchor, others: &[u32], kept: &[f64], work: &mut Work) {
+        let here = self.z.row(anchor.point);
+        let count = work.near.len();
+        work.wanted.clear();
+        let mut worst = 0.0f64;
+        for (at, &l) in others.iter().enumerate() {
+            let rho = squared(here, self.z.row(l as usize));
+            for a in 0..count {
+                let t = 1.0 + work.near[a] - rho;
+                worst = worst.max(t);
+                let from = kept[at * count + a];
+                work.wanted.push(if self.delta > 0.0 { from + t / self.delta } else { 0.0 });
+            }
+        }
+        self.out.exact += anchor.cost * worst;
+        if self.delta <= 0.0 {
+            return;
+        }
+        work.nu.clear();
+        work.nu.extend_from_slice(&work.wanted);
+        to_capped_simplex(&mut work.nu);
+        for (at, &l) in others.iter().enumerate() {
+            let mut pushed = 0.0;
+            for a in 0..count {
+                let e = at * count + a;
+                let (from, t) = (kept[e], (work.wanted[e] - kept[e]) * self.delta);
+                let moved = work.nu[e] - from;
+                self.out.smooth += anchor.cost * (work.nu[e] * t - 0.5 * self.delta * moved * moved);
+                work.pulled[a] += anchor.cost * work.nu[e];
+                pushed += anchor.cost * work.nu[e];
+            }
+            self.push(anchor, l, pushed);
+        }
+        if self.keep {
+            self.out.multipliers.extend_from_slice(&work.nu);
+        }
+    }
+
+    /// Notes how hard an anchor pushes another point away.
+    #[inline(always)]
+    fn push(&mut self, anchor: &super::Anchor, other: u32, pushed: f64) {
+        if pushed > 0.0 {
+            self.out.sum += pushed;
+            self.out.pairs.push((anchor.point as u32, other, -pushed));
         }
     }
 }
