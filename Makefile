@@ -7,12 +7,16 @@ VENV := .venv
 VENV_PYTHON := $(VENV)/bin/python
 PROGRAM := $(or $(CARGO_TARGET_DIR),target)/debug/lipmetric
 
-.PHONY: test format lint doc unit program smoke python licences features clean
+.PHONY: test format lint doc unit program smoke python package licences features clean
 
-test: format lint doc unit smoke python licences
+test: format package lint doc unit smoke python licences
 
 format:
 	$(CARGO) fmt --all --check
+
+# What would be published, without building it again.
+package:
+	$(CARGO) package --quiet --locked --no-verify --allow-dirty -p lipmetric -p lipmetric-io -p lipmetric-cli
 
 lint:
 	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
