@@ -4,7 +4,7 @@ use crate::failure::{Failure, Result};
 use crate::session::Session;
 use clap::{Args, ValueEnum};
 use lipmetric::data::Table;
-use lipmetric::prepare::{ColumnRef, Fill, Frame, Kind, Roles, Scaling, Schema, Unseen};
+use lipmetric::prepare::{ColumnRef, Columns, Fill, Kind, Roles, Scaling, Schema};
 use lipmetric::{Error, Labels, Model};
 use lipmetric_io::{Format, ReadOptions, Source, TableStream, datasets, read_table};
 use std::path::PathBuf;
@@ -160,7 +160,7 @@ pub(crate) struct PrepareArgs {
 /// A table whose columns are told apart.
 pub(crate) struct Labelled {
     pub(crate) schema: Schema,
-    pub(crate) frame: Frame,
+    pub(crate) columns: Columns,
     pub(crate) labels: Labels,
 }
 
@@ -171,7 +171,7 @@ impl RoleArgs {
             ignore: self.ignore.columns(),
             kinds: self.kind.iter().map(|(c, k)| (ColumnRef::new(c), *k)).collect(),
         };
-        let schema = Schema::infer(table, &roles)?;
+        let (schema, columns) = Schema::infer_columns(table, &roles)?;
         let labels = schema.labels(table)?;
         let classes = labels.classes();
         if let [only] = classes {
@@ -195,7 +195,6 @@ impl RoleArgs {
             ))
             .into());
         }
-        let frame = schema.read(table, Unseen::Error)?;
-        Ok(Labelled { schema, frame, labels })
+        Ok(Labelled { schema, columns, labels })
     }
 }

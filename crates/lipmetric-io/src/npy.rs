@@ -2,7 +2,7 @@
 
 use std::io::{self, Read};
 
-use crate::numbers::excerpt;
+use lipmetric::data::excerpt;
 
 pub(crate) const MAGIC: &[u8; 6] = b"\x93NUMPY";
 

@@ -1,6 +1,6 @@
 //! Numbers as text, both ways.
 
-use lipmetric::data::is_missing;
+use lipmetric::data::{is_missing, number};
 
 /// The shortest text that reads back as the same number; whole numbers without a decimal point.
 pub(crate) fn shortest(value: f64) -> String {
@@ -12,23 +12,9 @@ pub(crate) fn shortest(value: f64) -> String {
     text
 }
 
-/// The number that a text cell writes out, in digits: `inf` and the like are words, not numbers.
-pub(crate) fn number(cell: &str) -> Option<f64> {
-    if cell.bytes().any(|b| b.is_ascii_digit()) { cell.parse().ok() } else { None }
-}
-
 /// The number of a cell, NaN if it is missing, `None` if it is text.
 pub(crate) fn number_or_missing(cell: &str) -> Option<f64> {
     number(cell).or_else(|| is_missing(cell).then_some(f64::NAN))
-}
-
-/// At most 40 characters of a cell, for messages.
-pub(crate) fn excerpt(cell: &str) -> String {
-    let mut short: String = cell.chars().take(40).flat_map(char::escape_debug).collect();
-    if cell.chars().nth(40).is_some() {
-        short.push_str("...");
-    }
-    short
 }
 
 #[cfg(test)]
@@ -43,13 +29,5 @@ mod tests {
             assert!(text.len() <= 24, "{text}");
         }
         assert_eq!(shortest(3.0), "3");
-    }
-
-    #[test]
-    fn words_are_not_numbers() {
-        assert_eq!(number("inf"), None);
-        assert_eq!(number("nan"), None);
-        assert_eq!(number("1e3"), Some(1000.0));
-        assert_eq!(number("x1"), None);
     }
 }

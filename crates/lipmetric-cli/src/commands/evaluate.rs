@@ -160,7 +160,8 @@ fn judge_method(args: &Args, session: &Session) -> Result<Report> {
             format!("{} stratified splits, {} of each class to train", args.repeats, args.train_fraction),
         ),
     };
-    let subject = Subject { name: table.origin.clone(), schema: data.schema, frame: data.frame, labels: data.labels };
+    let subject =
+        Subject { name: table.origin.clone(), schema: data.schema, columns: data.columns, labels: data.labels };
     let trials = subject.trials(&recipe, &splits, &session.supervisor("splits", None))?;
     session.go_on()?;
     let mut confusion = Confusion::new(subject.labels.classes().to_vec());

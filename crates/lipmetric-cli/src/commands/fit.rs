@@ -102,7 +102,7 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
     };
     let watch = Stopwatch::start();
     let mut observer = Budget::new(time_limit(args.time_limit)?, session.fit_observer());
-    let mut model = recipe.fit(&data.schema, &data.frame, &data.labels, None, &mut observer)?;
+    let mut model = recipe.fit(&data.schema, &data.columns, &data.labels, None, &mut observer)?;
     drop(observer);
     let (seconds, cpu_seconds) = (watch.seconds(), watch.cpu_seconds());
     let margins = measure(&model)?;

@@ -60,9 +60,9 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
     let table = args.data.table(&args.roles.ignore, session)?;
     let (metric, x, labels, what) = match &args.model {
         None => {
-            let Labelled { schema, frame, labels } = args.roles.read(&table)?;
-            let preparation = Preparation::fit(schema, &frame, None, args.prepare.fill, args.prepare.scale)?;
-            let x = preparation.apply(&frame)?;
+            let Labelled { schema, columns, labels } = args.roles.read(&table)?;
+            let preparation = Preparation::fit(schema, &columns, None, args.prepare.fill, args.prepare.scale)?;
+            let x = preparation.apply(&columns)?;
             (Metric::euclidean(x.cols()), x, labels, "the Euclidean distance".to_owned())
         }
         Some(path) => {

@@ -90,8 +90,8 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
     let fractions = fractions(args)?;
     let table = args.data.table(&args.roles.ignore, session)?;
     let data = args.roles.read(&table)?;
-    let preparation = Preparation::fit(data.schema, &data.frame, None, args.prepare.fill, args.prepare.scale)?;
-    let x = preparation.apply(&data.frame)?;
+    let preparation = Preparation::fit(data.schema, &data.columns, None, args.prepare.fill, args.prepare.scale)?;
+    let x = preparation.apply(&data.columns)?;
     let training = Training::new(&x, &data.labels)?;
     let mut observer = Budget::new(time_limit(args.time_limit)?, session.fit_observer());
     let fits = lip.path(&training, &fractions, &mut observer)?;

@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 #[cfg(any(feature = "fetch", test))]
 use std::time::Duration;
 
-use lipmetric::data::{Table, Values};
+use lipmetric::data::{Table, Values, number};
 use sha2::{Digest, Sha256};
 
 use super::{Dataset, find};
-use crate::numbers::{number, shortest};
+use crate::numbers::shortest;
 use crate::{Error, Format, ReadOptions, Result, Source, atomic_write, read_table};
 
 /// The most a download may bring; the set itself takes 15 KB.

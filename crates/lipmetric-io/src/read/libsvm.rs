@@ -1,10 +1,9 @@
 //! LIBSVM's sparse text: `label index:value index:value ...`, indices from 1 and increasing, `#` comments.
 
-use lipmetric::data::{Column, Table, Texts, Values};
+use lipmetric::data::{Column, Table, Texts, Values, excerpt};
 
 use super::lines::{Lines, not_utf8};
 use super::{Batches, position_names};
-use crate::numbers::excerpt;
 use crate::source::Input;
 use crate::{Error, Result};
 

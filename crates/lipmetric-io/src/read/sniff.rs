@@ -3,10 +3,9 @@
 use std::collections::{HashMap, HashSet};
 use std::io::Cursor;
 
-use lipmetric::data::is_missing;
+use lipmetric::data::{is_missing, number};
 
 use super::records::{Record, Records};
-use crate::numbers::number;
 use crate::source::Input;
 
 /// How many rows are looked at.

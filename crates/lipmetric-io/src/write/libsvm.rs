@@ -3,11 +3,11 @@
 use std::borrow::Cow;
 use std::io::{self, Write};
 
-use lipmetric::data::{Table, Values};
+use lipmetric::data::{Table, Values, excerpt};
 
 use super::atomic::{Sink, TextSink};
 use super::{WriteBatches, numbers};
-use crate::numbers::{excerpt, shortest};
+use crate::numbers::shortest;
 use crate::{Error, Format, Result};
 
 pub(super) struct Libsvm {

@@ -23,12 +23,12 @@ use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::path::PathBuf;
 
-use lipmetric::data::{Column, Table, Values};
+use lipmetric::data::{Column, Table, Values, excerpt};
 
 use atomic::Sink;
 pub use atomic::atomic_write;
 
-use crate::numbers::{excerpt, number_or_missing};
+use crate::numbers::number_or_missing;
 use crate::{Error, Format, Result};
 
 /// Where to write to.

@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::Arc;
 
-use lipmetric::data::{Column, Table, Texts, Values};
+use lipmetric::data::{Column, Table, Texts, Values, number};
 use parquet::basic::{Compression, LogicalType, Repetition, Type as Physical};
 use parquet::data_type::{ByteArray, ByteArrayType, DoubleType};
 use parquet::errors::ParquetError;
@@ -13,7 +13,7 @@ use parquet::schema::types::Type;
 
 use super::atomic::Sink;
 use super::{WriteBatches, numbers};
-use crate::numbers::{number, number_or_missing, shortest};
+use crate::numbers::{number_or_missing, shortest};
 use crate::{Error, Format, Result};
 
 /// Batches are gathered into row groups of at least this many rows.

@@ -2,7 +2,9 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod auto_traits;
 mod damage;
 mod datasets;
+mod model_file;
 mod reading;
 mod writing;

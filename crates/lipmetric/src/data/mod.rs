@@ -8,4 +8,4 @@ mod table;
 pub use labels::Labels;
 pub use matrix::Matrix;
 pub use split::{Split, folds, holdouts};
-pub use table::{Column, Table, Texts, Values, is_missing};
+pub use table::{Column, Table, Texts, Values, excerpt, is_missing, number};

@@ -139,3 +139,38 @@ pub fn is_missing(cell: &str) -> bool {
     let cell = cell.trim();
     cell.is_empty() || cell == "?" || ["na", "n/a", "nan", "null"].iter().any(|m| cell.eq_ignore_ascii_case(m))
 }
+
+/// The finite number that a text cell writes out. `inf` and the like are words, and what is too large for a float is not a
+/// number that can be computed with.
+///
+/// ```
+/// use lipmetric::data::number;
+/// assert_eq!(number("1e3"), Some(1000.0));
+/// assert_eq!(number("x1").or(number("inf")).or(number("nan")).or(number("1e999")), None);
+/// ```
+#[must_use]
+pub fn number(cell: &str) -> Option<f64> {
+    cell.trim().parse::<f64>().ok().filter(|v| v.is_finite())
+}
+
+/// The characters of a cell that a message shows.
+const EXCERPT: usize = 40;
+
+/// The beginning of a cell's text, for messages; control characters escaped.
+///
+/// ```
+/// use lipmetric::data::excerpt;
+/// assert_eq!(excerpt("it's\tone"), r"it's\tone");
+/// assert_eq!(excerpt(&"x".repeat(50)), format!("{}...", "x".repeat(40)));
+/// ```
+#[must_use]
+pub fn excerpt(cell: &str) -> String {
+    let mut short = String::new();
+    for c in cell.chars().take(EXCERPT) {
+        if c.is_control() { short.extend(c.escape_default()) } else { short.push(c) }
+    }
+    if cell.chars().nth(EXCERPT).is_some() {
+        short.push_str("...");
+    }
+    short
+}

@@ -2,7 +2,7 @@ use super::statistics::ranks;
 use super::{Advance, Trial, jobs};
 use crate::data::{Split, holdouts};
 use crate::model::Recipe;
-use crate::prepare::{Frame, Schema};
+use crate::prepare::{Columns, Schema};
 use crate::solver::{Observer, Status};
 use crate::{Error, Labels, Result};
 
@@ -14,7 +14,7 @@ pub struct Subject {
     /// What its columns are.
     pub schema: Schema,
     /// Its features.
-    pub frame: Frame,
+    pub columns: Columns,
     /// Its labels.
     pub labels: Labels,
 }
@@ -32,7 +32,7 @@ impl Subject {
     /// One trial; `None` if it was given up on the way.
     fn trial(&self, recipe: &Recipe<'_>, split: &Split, supervisor: &dyn Supervisor) -> Option<Result<Trial>> {
         let observer = &mut *supervisor.observer();
-        let trial = Trial::run(recipe, &self.schema, &self.frame, &self.labels, split, observer);
+        let trial = Trial::run(recipe, &self.schema, &self.columns, &self.labels, split, observer);
         match &trial {
             Ok(t) if t.outcome.status == Status::Interrupted => None,
             Err(Error::Interrupted) => None,

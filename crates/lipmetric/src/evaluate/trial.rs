@@ -2,7 +2,7 @@ use super::Confusion;
 use crate::data::Split;
 use crate::method::Outcome;
 use crate::model::Recipe;
-use crate::prepare::{Frame, Schema};
+use crate::prepare::{Columns, Schema};
 use crate::solver::Observer;
 use crate::{Labels, Result};
 use std::time::Instant;
@@ -26,15 +26,15 @@ impl Trial {
     pub fn run(
         recipe: &Recipe<'_>,
         schema: &Schema,
-        frame: &Frame,
+        columns: &Columns,
         labels: &Labels,
         split: &Split,
         observer: &mut dyn Observer,
     ) -> Result<Self> {
         let start = Instant::now();
-        let model = recipe.fit(schema, frame, labels, Some(&split.train), observer)?;
+        let model = recipe.fit(schema, columns, labels, Some(&split.train), observer)?;
         let fit_seconds = start.elapsed().as_secs_f64();
-        let x = model.metric.transform(&model.preparation.apply_rows(frame, &split.test)?)?;
+        let x = model.metric.transform(&model.preparation.apply_rows(columns, &split.test)?)?;
         let predicted = model.classifier()?.predict(&x)?;
         let mut confusion = Confusion::new(labels.classes().to_vec());
         for (&i, &p) in split.test.iter().zip(&predicted) {

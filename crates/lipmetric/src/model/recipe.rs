@@ -1,7 +1,7 @@
 use super::{Model, TrainingRows, Voting};
 use crate::classify::{Validation, best_k, judge_k, usual_ks};
 use crate::method::{Learner, Training};
-use crate::prepare::{Fill, Frame, Preparation, Scaling, Schema};
+use crate::prepare::{Columns, Fill, Preparation, Scaling, Schema};
 use crate::solver::Observer;
 use crate::{Error, Labels, Result};
 
@@ -26,15 +26,15 @@ impl Recipe<'_> {
     pub fn fit(
         &self,
         schema: &Schema,
-        frame: &Frame,
+        columns: &Columns,
         labels: &Labels,
         rows: Option<&[usize]>,
         observer: &mut dyn Observer,
     ) -> Result<Model> {
-        let preparation = Preparation::fit(schema.clone(), frame, rows, self.fill, self.scaling)?;
+        let preparation = Preparation::fit(schema.clone(), columns, rows, self.fill, self.scaling)?;
         let (x, y) = match rows {
-            Some(rows) => (preparation.apply_rows(frame, rows)?, labels.select(rows)),
-            None => (preparation.apply(frame)?, labels.clone()),
+            Some(rows) => (preparation.apply_rows(columns, rows)?, labels.select(rows)),
+            None => (preparation.apply(columns)?, labels.clone()),
         };
         let class_counts = y.counts();
         let present: Vec<usize> = (0..class_counts.len()).filter(|&k| class_counts[k] > 0).collect();

@@ -1,4 +1,4 @@
-use super::frame::{Cells, Frame};
+use super::columns::{Cells, Columns};
 use super::schema::{Encoding, Schema, Unseen};
 use crate::data::Table;
 use crate::{Error, Matrix, Result};
@@ -91,23 +91,29 @@ pub struct Preparation {
 }
 
 impl Preparation {
-    /// Learns fill values and scaling from these rows of a frame (all, if none are named).
+    /// Learns fill values and scaling from these rows (all, if none are named).
     ///
     /// # Errors
     /// If a value is missing and `fill` is [`Fill::Error`], or a feature has no value in these rows.
-    pub fn fit(schema: Schema, frame: &Frame, rows: Option<&[usize]>, fill: Fill, scaling: Scaling) -> Result<Self> {
+    pub fn fit(
+        schema: Schema,
+        columns: &Columns,
+        rows: Option<&[usize]>,
+        fill: Fill,
+        scaling: Scaling,
+    ) -> Result<Self> {
         let all: Vec<usize>;
         let rows = match rows {
             Some(rows) => rows,
             None => {
-                all = (0..frame.rows()).collect();
+                all = (0..columns.rows()).collect();
                 &all
             }
         };
         let steps = schema
             .features
             .iter()
-            .zip(frame.cells())
+            .zip(columns.cells())
             .map(|(feature, cells)| {
                 let step = match cells {
                     Cells::Number(values) => fit_number(rows.iter().map(|&i| values[i]), fill, scaling),
@@ -182,23 +188,23 @@ impl Preparation {
     /// # Errors
     /// As [`Schema::read`]; or if a value is missing and the rule is [`Fill::Error`].
     pub fn read(&self, table: &Table, unseen: Unseen) -> Result<Matrix> {
-        let frame = self.schema.read(table, unseen)?;
-        self.refuse_missing(&frame, 0..frame.rows(), |i| table.place(i))?;
-        self.apply(&frame)
+        let columns = self.schema.read(table, unseen)?;
+        self.refuse_missing(&columns, 0..columns.rows(), |i| table.place(i))?;
+        self.apply(&columns)
     }
 
-    /// The matrix of a frame that was read by this preparation's schema.
+    /// The matrix of columns that were read by this preparation's schema.
     ///
     /// # Errors
     /// If a value is missing and the rule is [`Fill::Error`].
-    pub fn apply(&self, frame: &Frame) -> Result<Matrix> {
-        let rows: Vec<usize> = (0..frame.rows()).collect();
-        self.apply_rows(frame, &rows)
+    pub fn apply(&self, columns: &Columns) -> Result<Matrix> {
+        let rows: Vec<usize> = (0..columns.rows()).collect();
+        self.apply_rows(columns, &rows)
     }
 
     fn refuse_missing(
         &self,
-        frame: &Frame,
+        columns: &Columns,
         rows: impl Iterator<Item = usize>,
         place: impl Fn(usize) -> String,
     ) -> Result<()> {
@@ -206,7 +212,7 @@ impl Preparation {
             return Ok(());
         }
         for i in rows {
-            let gap = self.schema.features.iter().zip(frame.cells()).find(|(_, cells)| match cells {
+            let gap = self.schema.features.iter().zip(columns.cells()).find(|(_, cells)| match cells {
                 Cells::Number(values) => values[i].is_nan(),
                 Cells::Level(codes) => codes[i] == Cells::MISSING,
             });
@@ -221,15 +227,15 @@ impl Preparation {
         Ok(())
     }
 
-    /// The matrix of some rows of a frame.
+    /// The matrix of some rows of the columns.
     ///
     /// # Errors
     /// If a value is missing and the rule is [`Fill::Error`].
-    pub fn apply_rows(&self, frame: &Frame, rows: &[usize]) -> Result<Matrix> {
-        self.refuse_missing(frame, rows.iter().copied(), |i| format!("row {}", i + 1))?;
+    pub fn apply_rows(&self, columns: &Columns, rows: &[usize]) -> Result<Matrix> {
+        self.refuse_missing(columns, rows.iter().copied(), |i| format!("row {}", i + 1))?;
         let mut x = Matrix::zeros(rows.len(), self.width());
         let mut at = 0;
-        for ((feature, step), cells) in self.schema.features.iter().zip(&self.steps).zip(frame.cells()) {
+        for ((feature, step), cells) in self.schema.features.iter().zip(&self.steps).zip(columns.cells()) {
             match (step, cells) {
                 (Step::Number { fill, offset, scale, .. }, Cells::Number(values)) => {
                     for (r, &i) in rows.iter().enumerate() {
@@ -245,7 +251,7 @@ impl Preparation {
                         }
                     }
                 }
-                _ => unreachable!("a frame is read by the schema that its preparation was fitted with"),
+                _ => unreachable!("columns are read by the schema that their preparation was fitted with"),
             }
             at += columns_of(&feature.encoding);
         }

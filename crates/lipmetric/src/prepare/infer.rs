@@ -1,5 +1,7 @@
-use super::schema::{Encoding, Feature, Kind, LabelColumn, Schema, as_number, cell_text, number, shorten, truth};
-use crate::data::{Column, Table, Values, is_missing};
+use super::columns::{Cells, Columns};
+use super::parsed::{Parsed, cell_text};
+use super::schema::{Encoding, Feature, Kind, LabelColumn, Schema};
+use crate::data::{Column, Table, Values, excerpt};
 use crate::{Error, Result};
 use std::collections::HashMap;
 
@@ -35,7 +37,7 @@ impl ColumnRef {
                 Err(Error::data(format!(
                     "{}: no column `{}`; there are: {}{more}",
                     table.origin,
-                    shorten(&self.0),
+                    excerpt(&self.0),
                     names.join(", ")
                 )))
             }
@@ -64,6 +66,14 @@ impl Schema {
     /// # Errors
     /// As above; or if the label's or an ignored column does not exist, or no feature is left.
     pub fn infer(table: &Table, roles: &Roles) -> Result<Self> {
+        Self::infer_columns(table, roles).map(|(schema, _)| schema)
+    }
+
+    /// As [`Self::infer`], together with the table as [`Self::read`] would give it.
+    ///
+    /// # Errors
+    /// As [`Self::infer`].
+    pub fn infer_columns(table: &Table, roles: &Roles) -> Result<(Self, Columns)> {
         if table.columns.is_empty() || table.rows() == 0 {
             return Err(Error::data(format!("{}: there are no rows", table.origin)));
         }
@@ -80,15 +90,13 @@ impl Schema {
         }
         let kinds: HashMap<usize, Kind> =
             roles.kinds.iter().map(|(r, k)| Ok((r.find(table)?, *k))).collect::<Result<_>>()?;
-        let mut features = Vec::new();
+        let (mut features, mut columns) = (Vec::new(), Vec::new());
         for (at, column) in table.columns.iter().enumerate() {
             if at == label || ignored.contains(&at) {
                 continue;
             }
-            let encoding = match kinds.get(&at) {
-                Some(&kind) => encoding_of(table, column, kind)?,
-                None => guess(table, column)?,
-            };
+            let (encoding, cells) = read(table, column, kinds.get(&at).copied())?;
+            columns.push(cells);
             features.push(Feature { name: column.name.clone(), index: at - usize::from(at > label), encoding });
         }
         if features.is_empty() {
@@ -97,97 +105,66 @@ impl Schema {
                 table.origin
             )));
         }
-        Ok(Self {
+        let schema = Self {
             features,
             label: Some(LabelColumn { name: table.columns[label].name.clone(), index: label }),
             ignored: ignored.iter().map(|&i| table.columns[i].name.clone()).collect(),
             width: table.columns.len() - 1,
             named: table.named,
-        })
+        };
+        Ok((schema, Columns::new(columns, table.rows())))
     }
 }
 
-fn guess(table: &Table, column: &Column) -> Result<Encoding> {
-    if let Values::Number(_) = column.values {
-        return encoding_of(table, column, Kind::Numeric);
+/// What a column holds, by its content.
+fn guess(table: &Table, column: &Column, parsed: &Parsed<'_>) -> Result<Kind> {
+    let (odd, present) = (parsed.odd(), parsed.present());
+    if odd.is_empty() || matches!(column.values, Values::Number(_)) {
+        return Ok(Kind::Numeric);
     }
-    let rows = column.values.len();
-    let present: Vec<usize> = (0..rows).filter(|&i| !is_missing(&cell_text(&column.values, i))).collect();
-    let odd: Vec<usize> = present.iter().copied().filter(|&i| number(&column.values, i).is_none()).collect();
-    if odd.is_empty() {
-        return encoding_of(table, column, Kind::Numeric);
-    }
-    if 2 * odd.len() < present.len() || odd.iter().all(|&i| cell_text(&column.values, i).parse::<f64>().is_ok()) {
+    let is_float = |i: &usize| cell_text(&column.values, *i).parse::<f64>().is_ok();
+    if 2 * odd.len() < present || odd.iter().all(is_float) {
         let first = odd[0];
         return Err(Error::data(format!(
-            "{}, column `{}`: `{}` is not a (finite) number, but {} of the column's {} values are; mend the cell, \
+            "{}, column `{}`: `{}` is not a (finite) number, but {} of the column's {present} values are; mend the cell, \
              or leave the column out with `--ignore`, or take it as names with `--kind {}=category`",
             table.place(first),
             column.name,
-            shorten(&cell_text(&column.values, first)),
-            present.len() - odd.len(),
-            present.len(),
+            excerpt(&cell_text(&column.values, first)),
+            present - odd.len(),
             column.name
         )));
     }
-    if odd.len() == present.len() && present.iter().all(|&i| truth(&column.values, i).is_some()) {
-        return encoding_of(table, column, Kind::Boolean);
-    }
-    let encoding = encoding_of(table, column, Kind::Category)?;
-    if let Encoding::Category { levels } = &encoding
-        && levels.len() > MANY_LEVELS
-        && 2 * levels.len() > present.len()
-    {
-        return Err(Error::data(format!(
-            "{}: column `{}` has {} different texts on {} rows, as an identifier would; leave it out with \
-             `--ignore {}`, or insist with `--kind {}=category`",
-            table.origin,
-            column.name,
-            levels.len(),
-            present.len(),
-            column.name,
-            column.name
-        )));
-    }
-    Ok(encoding)
+    Ok(if parsed.is_words_of_truth() { Kind::Boolean } else { Kind::Category })
 }
 
-fn encoding_of(table: &Table, column: &Column, kind: Kind) -> Result<Encoding> {
-    let rows = column.values.len();
-    let present: Vec<usize> = (0..rows).filter(|&i| !is_missing(&cell_text(&column.values, i))).collect();
-    if present.is_empty() {
+/// Refuses names that are different on most rows.
+fn refuse_identifier(table: &Table, column: &Column, levels: usize, present: usize) -> Result<()> {
+    if levels <= MANY_LEVELS || 2 * levels <= present {
+        return Ok(());
+    }
+    Err(Error::data(format!(
+        "{}: column `{}` has {levels} different texts on {present} rows, as an identifier would; leave it out with \
+         `--ignore {}`, or insist with `--kind {}=category`",
+        table.origin, column.name, column.name, column.name
+    )))
+}
+
+/// How a column is encoded, and its cells; `kind` where it was said what it holds.
+fn read(table: &Table, column: &Column, kind: Option<Kind>) -> Result<(Encoding, Cells)> {
+    let parsed = Parsed::new(table, column);
+    let present = parsed.present();
+    if present == 0 {
         return Err(Error::data(format!(
             "{}: every value of column `{}` is missing; leave it out with `--ignore {}`",
             table.origin, column.name, column.name
         )));
     }
-    let refuse = |i: usize, wanted: &str| {
-        Err(Error::data(format!(
-            "{}, column `{}`: `{}` is not {wanted}",
-            table.place(i),
-            column.name,
-            shorten(&cell_text(&column.values, i))
-        )))
-    };
-    match kind {
-        Kind::Numeric => match present.iter().find(|&&i| number(&column.values, i).is_none()) {
-            Some(&i) => refuse(i, "a (finite) number"),
-            None => Ok(Encoding::Numeric),
-        },
-        Kind::Boolean => match present.iter().find(|&&i| truth(&column.values, i).is_none()) {
-            Some(&i) => refuse(i, "a truth value (true/false, yes/no, 1/0)"),
-            None => Ok(Encoding::Boolean),
-        },
-        Kind::Category => {
-            let mut levels: Vec<String> = present.iter().map(|&i| cell_text(&column.values, i)).collect();
-            levels.sort_unstable();
-            levels.dedup();
-            if levels.iter().all(|l| as_number(l).is_some()) {
-                let value = |l: &String| as_number(l).unwrap_or(f64::NAN);
-                levels.sort_by(|a, b| value(a).total_cmp(&value(b)));
-                levels.dedup_by(|a, b| value(a) == value(b));
-            }
-            Ok(Encoding::Category { levels })
-        }
+    let guessed = kind.is_none();
+    let kind = kind.map_or_else(|| guess(table, column, &parsed), Ok)?;
+    let (encoding, cells) = parsed.encode(kind)?;
+    if let (Encoding::Category { levels }, true) = (&encoding, guessed) {
+        refuse_identifier(table, column, levels.len(), present)?;
     }
+    Ok((encoding, cells))
 }

@@ -4,9 +4,9 @@
 //! to the rows of a prediction:
 //!
 //! 1. [`Schema::infer`] decides which column is what (numeric, boolean, category; the label; ignored ones).
-//! 2. [`Schema::read`] lines a table's columns up with the schema and gives a [`Frame`]; a column that is new, absent
+//! 2. [`Schema::read`] lines a table's columns up with the schema and gives [`Columns`]; a column that is new, absent
 //!    or of another type is an error that names it.
-//! 3. [`Preparation::fit`] learns fill values and scaling from (some rows of) a frame, [`Preparation::apply`] makes
+//! 3. [`Preparation::fit`] learns fill values and scaling from (some rows of) them, [`Preparation::apply`] makes
 //!    the matrix.
 //!
 //! ```
@@ -19,20 +19,21 @@
 //!     named: true, sparse: false, lines: vec![2, 3, 4], first_row: 0,
 //! };
 //! let schema = Schema::infer(&table, &Roles::default())?;
-//! let frame = schema.read(&table, Unseen::Error)?;
-//! let preparation = Preparation::fit(schema, &frame, None, Fill::Median, Scaling::None)?;
-//! let x = preparation.apply(&frame)?;
+//! let columns = schema.read(&table, Unseen::Error)?;
+//! let preparation = Preparation::fit(schema, &columns, None, Fill::Median, Scaling::None)?;
+//! let x = preparation.apply(&columns)?;
 //! assert_eq!(preparation.feature_names(), ["size", "colour=blue", "colour=red"]);
 //! assert_eq!(x.row(1), [2.0, 1.0, 0.0]);
 //! # Ok::<(), lipmetric::Error>(())
 //! ```
 
+mod columns;
 mod fitted;
-mod frame;
 mod infer;
+mod parsed;
 mod schema;
 
+pub use columns::{Cells, Columns};
 pub use fitted::{Fill, Preparation, Scaling, Step};
-pub use frame::{Cells, Frame};
 pub use infer::{ColumnRef, Roles};
 pub use schema::{Encoding, Feature, Kind, LabelColumn, Schema, Unseen};

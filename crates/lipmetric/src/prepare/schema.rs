@@ -1,5 +1,6 @@
-use super::frame::{Cells, Frame};
-use crate::data::{Column, Table, Values, is_missing};
+use super::columns::{Cells, Columns};
+use super::parsed::{Parsed, cell_text, codes};
+use crate::data::{Column, Table, is_missing, number};
 use crate::{Error, Labels, Result};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -118,7 +119,7 @@ impl Schema {
     ///
     /// # Errors
     /// If a column is absent, new or of another type, a value is infinite, or a level is unseen and `unseen` says so.
-    pub fn read(&self, table: &Table, unseen: Unseen) -> Result<Frame> {
+    pub fn read(&self, table: &Table, unseen: Unseen) -> Result<Columns> {
         let columns = if self.named && table.named { self.by_name(table)? } else { self.by_position(table)? };
         let rows = table.rows();
         let cells = self
@@ -130,7 +131,7 @@ impl Schema {
                 None => Ok(feature.zeros(rows)),
             })
             .collect::<Result<_>>()?;
-        Ok(Frame::new(cells, rows))
+        Ok(Columns::new(cells, rows))
     }
 
     fn by_name<'t>(&self, table: &'t Table) -> Result<Vec<Option<&'t Column>>> {
@@ -199,11 +200,11 @@ impl Schema {
     /// If there is no such column or a label is missing.
     pub fn labels(&self, table: &Table) -> Result<Labels> {
         let mut names = self.label_names(table)?;
-        if names.iter().all(|n| as_number(n).is_some()) {
+        if names.iter().all(|n| number(n).is_some()) {
             let mut spelling: HashMap<u64, String> = HashMap::new();
             for name in &mut names {
                 // Adding zero makes -0 and +0 one class.
-                let bits = (as_number(name).unwrap_or(0.0) + 0.0).to_bits();
+                let bits = (number(name).unwrap_or(0.0) + 0.0).to_bits();
                 match spelling.get(&bits) {
                     Some(first) => name.clone_from(first),
                     None => drop(spelling.insert(bits, name.clone())),
@@ -227,8 +228,7 @@ impl Schema {
             .map(|name| match code.get(&name) {
                 Some(&k) => k,
                 None => {
-                    let same =
-                        as_number(&name).and_then(|v| all.iter().position(|c| as_number(c).is_some_and(|w| w == v)));
+                    let same = number(&name).and_then(|v| all.iter().position(|c| number(c).is_some_and(|w| w == v)));
                     let k = same.unwrap_or_else(|| {
                         all.push(name.clone());
                         all.len() - 1
@@ -256,7 +256,7 @@ impl Schema {
         })?;
         (0..table.rows())
             .map(|i| {
-                let name = cell_text(&column.values, i);
+                let name = cell_text(&column.values, i).into_owned();
                 if is_missing(&name) {
                     return Err(Error::data(format!(
                         "{}, column `{}`: the label is missing; remove the row or fill it in",
@@ -275,108 +275,17 @@ impl Feature {
         match &self.encoding {
             Encoding::Numeric | Encoding::Boolean => Cells::Number(vec![0.0; rows]),
             Encoding::Category { levels } => {
-                let zero = levels.iter().position(|l| as_number(l) == Some(0.0));
+                let zero = levels.iter().position(|l| number(l) == Some(0.0));
                 Cells::Level(vec![zero.map_or(Cells::UNSEEN, |z| z as u32); rows])
             }
         }
     }
 
     fn read(&self, table: &Table, column: &Column, unseen: Unseen) -> Result<Cells> {
-        let rows = column.values.len();
-        let wrong = |i: usize, wanted: &str| {
-            Error::data(format!(
-                "{}, column `{}`: `{}` is not {wanted}",
-                table.place(i),
-                column.name,
-                shorten(&cell_text(&column.values, i))
-            ))
-        };
         match &self.encoding {
-            Encoding::Numeric => (0..rows)
-                .map(|i| number(&column.values, i).ok_or_else(|| wrong(i, "a (finite) number")))
-                .collect::<Result<_>>()
-                .map(Cells::Number),
-            Encoding::Boolean => (0..rows)
-                .map(|i| truth(&column.values, i).ok_or_else(|| wrong(i, "a truth value (true/false, yes/no, 1/0)")))
-                .collect::<Result<_>>()
-                .map(Cells::Number),
-            Encoding::Category { levels } => {
-                let code: HashMap<&str, u32> = levels.iter().enumerate().map(|(k, l)| (l.as_str(), k as u32)).collect();
-                (0..rows)
-                    .map(|i| {
-                        let text = cell_text(&column.values, i);
-                        if is_missing(&text) {
-                            return Ok(Cells::MISSING);
-                        }
-                        if let Some(&k) = code.get(text.as_str()) {
-                            return Ok(k);
-                        }
-                        let same = as_number(&text)
-                            .and_then(|v| levels.iter().position(|l| as_number(l).is_some_and(|w| w == v)));
-                        match (same, unseen) {
-                            (Some(k), _) => Ok(k as u32),
-                            (None, Unseen::Ignore) => Ok(Cells::UNSEEN),
-                            (None, Unseen::Error) => Err(Error::data(format!(
-                                "{}, column `{}`: level `{}` was not seen in training (known: {}); \
-                                 `--unseen ignore` encodes it as none of them",
-                                table.place(i),
-                                column.name,
-                                shorten(&text),
-                                list(levels)
-                            ))),
-                        }
-                    })
-                    .collect::<Result<_>>()
-                    .map(Cells::Level)
-            }
+            Encoding::Numeric => Parsed::new(table, column).numbers(),
+            Encoding::Boolean => Parsed::new(table, column).truths(),
+            Encoding::Category { levels } => codes(table, column, levels, unseen),
         }
     }
-}
-
-/// The cell as text; numbers in their shortest form.
-pub(super) fn cell_text(values: &Values, i: usize) -> String {
-    match values {
-        Values::Text(t) => t.get(i).trim().to_owned(),
-        Values::Number(v) if v[i].is_nan() => String::new(),
-        Values::Number(v) => v[i].to_string(),
-    }
-}
-
-/// The text as a finite number.
-pub(super) fn as_number(text: &str) -> Option<f64> {
-    text.trim().parse::<f64>().ok().filter(|v| v.is_finite())
-}
-
-/// The cell as a number, NaN if missing, `None` if it is something else (or infinite).
-pub(super) fn number(values: &Values, i: usize) -> Option<f64> {
-    match values {
-        Values::Number(v) => (!v[i].is_infinite()).then_some(v[i]),
-        Values::Text(t) if is_missing(t.get(i)) => Some(f64::NAN),
-        Values::Text(t) => as_number(t.get(i)),
-    }
-}
-
-/// The cell as 0 or 1, NaN if missing, `None` if it is something else.
-pub(super) fn truth(values: &Values, i: usize) -> Option<f64> {
-    let text = cell_text(values, i);
-    if is_missing(&text) {
-        return Some(f64::NAN);
-    }
-    let lower = text.to_ascii_lowercase();
-    match lower.as_str() {
-        "true" | "yes" | "t" | "y" => Some(1.0),
-        "false" | "no" | "f" | "n" => Some(0.0),
-        _ => as_number(&lower).filter(|v| *v == 0.0 || *v == 1.0),
-    }
-}
-
-/// A cell's text as a message may hold it.
-pub(super) fn shorten(text: &str) -> String {
-    if text.chars().count() <= 40 { text.to_owned() } else { text.chars().take(37).chain("...".chars()).collect() }
-}
-
-fn list(levels: &[String]) -> String {
-    let shown: Vec<String> = levels.iter().take(8).map(|l| shorten(l)).collect();
-    let more = levels.len().saturating_sub(8);
-    if more > 0 { format!("{} and {more} more", shown.join(", ")) } else { shown.join(", ") }
 }

@@ -50,9 +50,9 @@ fn subject(name: &str, rows: u32) -> Subject {
         first_row: 0,
     };
     let schema = Schema::infer(&table, &Roles::default()).unwrap();
-    let frame = schema.read(&table, Unseen::Error).unwrap();
+    let columns = schema.read(&table, Unseen::Error).unwrap();
     let labels = schema.labels(&table).unwrap();
-    Subject { name: name.into(), schema, frame, labels }
+    Subject { name: name.into(), schema, columns, labels }
 }
 
 fn without_times(mut comparison: Comparison) -> Comparison {

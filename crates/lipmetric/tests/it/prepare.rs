@@ -103,8 +103,8 @@ fn sources_without_names_are_matched_by_position() {
     let train = unnamed(&[("x1", &["u", "v"]), ("x2", &["1", "2"]), ("x3", &["8", "9"]), ("x4", &["3", "4"])], false);
     let schema = Schema::infer(&train, &roles).unwrap();
     let prepared = |t: &Table| {
-        let frame = schema.read(t, Unseen::Error)?;
-        Preparation::fit(schema.clone(), &frame, None, Fill::Median, Scaling::None)?.apply(&frame)
+        let columns = schema.read(t, Unseen::Error)?;
+        Preparation::fit(schema.clone(), &columns, None, Fill::Median, Scaling::None)?.apply(&columns)
     };
     let want = [1.0, 3.0];
     assert_eq!(prepared(&train).unwrap().row(0), want);
@@ -131,25 +131,25 @@ fn labels_that_are_the_same_number_are_one_class() {
 fn every_fill_rule_and_scaling_does_what_its_name_says() {
     let t = table(&[("n", &["1", "", "1", "4", "10"]), ("c", &["u", "v", "v", "?", "u"]), ("y", &["a"; 5])]);
     let schema = Schema::infer(&t, &Roles::default()).unwrap();
-    let frame = schema.read(&t, Unseen::Error).unwrap();
+    let columns = schema.read(&t, Unseen::Error).unwrap();
     let filled = |fill| {
-        let x = Preparation::fit(schema.clone(), &frame, None, fill, Scaling::None).unwrap().apply(&frame).unwrap();
+        let x = Preparation::fit(schema.clone(), &columns, None, fill, Scaling::None).unwrap().apply(&columns).unwrap();
         x[(1, 0)]
     };
     assert_eq!(
         [filled(Fill::Median), filled(Fill::Mean), filled(Fill::Mode), filled(Fill::Zero)],
         [2.5, 4.0, 1.0, 0.0]
     );
-    let refused = Preparation::fit(schema.clone(), &frame, None, Fill::Error, Scaling::None).unwrap_err();
+    let refused = Preparation::fit(schema.clone(), &columns, None, Fill::Error, Scaling::None).unwrap_err();
     assert!(refused.to_string().contains("column `n` has 1 missing"), "{refused}");
-    let p = Preparation::fit(schema.clone(), &frame, None, Fill::Mean, Scaling::Minmax).unwrap();
-    let x = p.apply(&frame).unwrap();
+    let p = Preparation::fit(schema.clone(), &columns, None, Fill::Mean, Scaling::Minmax).unwrap();
+    let x = p.apply(&columns).unwrap();
     assert_eq!((x[(0, 0)], x[(4, 0)]), (0.0, 1.0));
     assert_eq!(&x.row(3)[1..], [1.0, 0.0], "a missing category is filled with the first of the most frequent levels");
     // Rows with values in full, then one with a gap at prediction.
     let full = [0, 2, 4];
-    let p = Preparation::fit(schema, &frame, Some(&full), Fill::Error, Scaling::Standard).unwrap();
-    assert!(p.apply_rows(&frame, &full).is_ok());
+    let p = Preparation::fit(schema, &columns, Some(&full), Fill::Error, Scaling::Standard).unwrap();
+    assert!(p.apply_rows(&columns, &full).is_ok());
     let gap = p.read(&t, Unseen::Error).unwrap_err().to_string();
     assert!(gap.contains("t.csv, line 3, column `n`: the value is missing"), "{gap}");
 }
@@ -158,8 +158,8 @@ fn every_fill_rule_and_scaling_does_what_its_name_says() {
 fn a_preparation_survives_being_written_and_read() {
     let t = table(&[("n", &["1", "", "0.1"]), ("c", &["u", "v", "v"]), ("y", &["a", "b", "b"])]);
     let schema = Schema::infer(&t, &Roles::default()).unwrap();
-    let frame = schema.read(&t, Unseen::Error).unwrap();
-    let p = Preparation::fit(schema, &frame, None, Fill::Mean, Scaling::Standard).unwrap();
+    let columns = schema.read(&t, Unseen::Error).unwrap();
+    let p = Preparation::fit(schema, &columns, None, Fill::Mean, Scaling::Standard).unwrap();
     let text = serde_json::to_string(&p).unwrap();
     assert_eq!(serde_json::from_str::<Preparation>(&text).unwrap(), p);
 }
@@ -181,8 +181,8 @@ proptest! {
             ..table(&[("y", &["a"])])
         };
         if let Ok(schema) = Schema::infer(&t, &Roles::default()) {
-            let frame = schema.read(&t, Unseen::Error).unwrap();
-            let x = Preparation::fit(schema, &frame, None, fill, scaling).unwrap().apply(&frame).unwrap();
+            let columns = schema.read(&t, Unseen::Error).unwrap();
+            let x = Preparation::fit(schema, &columns, None, fill, scaling).unwrap().apply(&columns).unwrap();
             prop_assert_eq!(x.first_non_finite(), None);
             if scaling == Scaling::Standard && n > 1 {
                 let mean = x.as_slice().iter().map(|v| v / n as f64).sum::<f64>();

@@ -205,7 +205,7 @@ fn subjects(args: &Args, session: &Session) -> Result<Vec<Subject>> {
             let table = load(name, args)?;
             session.detail(format!("{name}: {} rows", table.rows()));
             let data = args.roles.read(&table)?;
-            Ok(Subject { name: name.to_owned(), schema: data.schema, frame: data.frame, labels: data.labels })
+            Ok(Subject { name: name.to_owned(), schema: data.schema, columns: data.columns, labels: data.labels })
         })
         .collect()
 }

@@ -16,12 +16,12 @@ impl Cells {
 
 /// Features as their types say, missing values still open.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Frame {
+pub struct Columns {
     cells: Vec<Cells>,
     rows: usize,
 }
 
-impl Frame {
+impl Columns {
     pub(super) fn new(cells: Vec<Cells>, rows: usize) -> Self {
         Self { cells, rows }
     }

@@ -1,0 +1,80 @@
+//! A model comes back from its file as it was, or not at all.
+
+use lipmetric::Model;
+use lipmetric::classify::Weights;
+use lipmetric::method::{Euclidean, Learner, Lip, Mcml, Tuned};
+use lipmetric::model::{Recipe, Voting};
+use lipmetric::prepare::{Fill, Roles, Scaling, Schema};
+use lipmetric::solver::Silent;
+use lipmetric_io::model::{load_model, model_from_bytes, model_to_bytes, save_model};
+use lipmetric_io::{ErrorKind, ReadOptions, Source, read_table};
+
+/// Numbers, gaps, words of truth and names with odd characters.
+fn model(learner: &dyn Learner, k: usize) -> Model {
+    let mut text = "size,smooth,colour,kind\n".to_owned();
+    for i in 0..24_usize {
+        let size = if i % 7 == 3 { String::new() } else { format!("{}", (i % 3) as f64 + 0.1 * i as f64) };
+        let colour = ["rot", "grün", "\"blau, hell\"", "日本"][i % 4];
+        let kind = ["a", "b \\ \u{1F600}"][usize::from(i % 3 == 0)];
+        text += &format!("{size},{},{colour},{kind}\n", ["yes", "no"][i % 2]);
+    }
+    let table = read_table(&Source::buffer("rows.csv", text.into_bytes()), &ReadOptions::default()).unwrap();
+    let (schema, columns) = Schema::infer_columns(&table, &Roles::default()).unwrap();
+    let labels = schema.labels(&table).unwrap();
+    let voting = Voting { k, weights: Weights::Uniform };
+    let recipe = Recipe { learner, fill: Fill::Median, scaling: Scaling::Standard, voting };
+    recipe.fit(&schema, &columns, &labels, None, &mut Silent).unwrap()
+}
+
+#[test]
+fn a_model_comes_back_from_its_file_as_it_was() {
+    let folder = tempfile::tempdir().unwrap();
+    let lip = Lip::diameter().c_relative(0.1);
+    let (mcml, tuned) = (Mcml::new(), Tuned::new());
+    for (name, learner, k) in [
+        ("euclid", &Euclidean as &dyn Learner, 1),
+        ("lip", &lip, 3),
+        ("mcml", &mcml, 5),
+        ("tuned", &tuned, Voting::CHOOSE),
+    ] {
+        let whole = model(learner, k);
+        let mapping = Model { training: None, ..whole.clone() };
+        for model in [whole, mapping] {
+            let path = folder.path().join(name);
+            save_model(&model, &path).unwrap();
+            let bytes = std::fs::read(&path).unwrap();
+            assert_eq!(bytes, model_to_bytes(&model).unwrap(), "{name}: the same model, the same bytes");
+            let stored = load_model(&path).unwrap();
+            assert_eq!(stored.model, model, "{name}");
+            assert_eq!(stored, model_from_bytes("memory", &bytes).unwrap(), "{name}");
+            assert_eq!(model_to_bytes(&stored.model).unwrap(), bytes, "{name}: written again");
+        }
+    }
+}
+
+#[test]
+fn a_damaged_file_never_gives_another_model() {
+    let whole = model(&Euclidean, 1);
+    let good = model_to_bytes(&whole).unwrap();
+    let refused = |bytes: &[u8]| match model_from_bytes("m.lip", bytes) {
+        Ok(stored) => {
+            assert_eq!(stored.model, whole);
+            false
+        }
+        Err(error) => {
+            assert_eq!(error.kind(), ErrorKind::Data, "{error}");
+            assert!(error.to_string().starts_with("m.lip: "), "{error}");
+            true
+        }
+    };
+    let places: Vec<usize> = (0..good.len()).step_by(good.len() / 200 + 1).collect();
+    assert!(places.iter().all(|&at| refused(&good[..at])), "a file that was cut short");
+    let changed = |&at: &usize| {
+        let mut bytes = good.clone();
+        bytes[at] ^= 0x10;
+        refused(&bytes)
+    };
+    // Blanks around the header and the number of the program's version mean nothing to the model.
+    let noticed = places.iter().filter(|at| changed(at)).count();
+    assert!(10 * noticed > 9 * places.len(), "{noticed} of {} changes were noticed", places.len());
+}

@@ -1,0 +1,30 @@
+//! What may be sent to other threads and shared between them: everything.
+
+use lipmetric::classify::{KScore, KnnClassifier, Prediction, Validation, Weights};
+use lipmetric::data::{Column, Split, Table, Texts, Values};
+use lipmetric::evaluate::{Analysis, Comparison, Confusion, Protocol, Subject, Trial};
+use lipmetric::lipschitz::{CertifiedRadius, ExtensionClassifier, LocalRatios, Mahalanobis, Margins, Report};
+use lipmetric::method::{Choice, Euclidean, Fit, Init, Learner, Lip, Lmml, Lmnn, Mcml, Nca, Outcome, Training, Tuned};
+use lipmetric::model::{Recipe, TrainingRows, Voting};
+use lipmetric::neighbours::{Algorithm, NeighbourIndex, Neighbours};
+use lipmetric::prepare::{Columns, Preparation, Roles, Schema};
+use lipmetric::problem::{Anchor, Diameter, Slack, Variant};
+use lipmetric::solver::{Budget, Halt, Progress, Silent, Status};
+use lipmetric::{Error, Labels, Matrix, Metric, Model};
+
+fn shared<T: Send + Sync>() {}
+
+#[test]
+fn every_public_type_is_sent_and_shared() {
+    shared::<(Matrix, Labels, Table, Column, Values, Texts, Split)>();
+    shared::<(Schema, Roles, Columns, Preparation)>();
+    shared::<(Metric, Fit, Outcome, Choice, Model, TrainingRows, Voting, Error)>();
+    shared::<(Lip, Lmnn, Lmml, Nca, Mcml, Tuned, Euclidean, Init)>();
+    shared::<(&dyn Learner, Recipe<'_>, Training<'_>)>();
+    shared::<(Variant, Slack, Diameter, Anchor)>();
+    shared::<(Status, Progress, Halt, Budget<Silent>)>();
+    shared::<(NeighbourIndex, Neighbours, Algorithm)>();
+    shared::<(KnnClassifier, Prediction, Weights, KScore, Validation)>();
+    shared::<(Mahalanobis, ExtensionClassifier<'_, Mahalanobis>, Margins, LocalRatios, CertifiedRadius, Report)>();
+    shared::<(Comparison, Confusion, Protocol, Subject, Trial, Analysis)>();
+}
