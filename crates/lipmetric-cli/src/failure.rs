@@ -54,14 +54,19 @@ impl Failure {
 impl From<lipmetric::Error> for Failure {
     fn from(error: lipmetric::Error) -> Self {
         use lipmetric::Error::{Data, Interrupted, Parameter, Shape};
-        let text = error.to_string();
+        let text = with_flags(&error.to_string());
         match error {
-            Parameter { name, message } => Self::Usage(format!("--{name}: {message}")),
+            Parameter { name, message } => Self::Usage(format!("--{name}: {}", with_flags(&message))),
             Data(_) | Shape { .. } => Self::Data(text),
             Interrupted => Self::Interrupted(String::new()),
             _ => Self::Failed(text),
         }
     }
+}
+
+/// The library says "the parameter `label`"; here it is typed `--label`.
+fn with_flags(text: &str) -> String {
+    text.replace("the parameter `", "`--")
 }
 
 impl From<lipmetric_io::Error> for Failure {

@@ -3,9 +3,9 @@
 use crate::failure::{Failure, Result};
 use crate::session::Session;
 use clap::{Args, ValueEnum};
+use lipmetric::Model;
 use lipmetric::data::Table;
-use lipmetric::prepare::{ColumnRef, Columns, Fill, Kind, Roles, Scaling, Schema};
-use lipmetric::{Error, Labels, Model};
+use lipmetric::prepare::{ColumnRef, Dataset, Fill, Kind, Roles, Scaling};
 use lipmetric_io::{Format, ReadOptions, Source, TableStream, datasets, read_table};
 use std::path::PathBuf;
 
@@ -157,44 +157,14 @@ pub(crate) struct PrepareArgs {
     pub(crate) scale: Scaling,
 }
 
-/// A table whose columns are told apart.
-pub(crate) struct Labelled {
-    pub(crate) schema: Schema,
-    pub(crate) columns: Columns,
-    pub(crate) labels: Labels,
-}
-
 impl RoleArgs {
-    pub(crate) fn read(&self, table: &Table) -> Result<Labelled> {
+    /// Decides what the columns of a table are, and reads them.
+    pub(crate) fn read(&self, table: &Table) -> Result<Dataset> {
         let roles = Roles {
             label: self.label.as_ref().map(ColumnRef::new),
             ignore: self.ignore.columns(),
             kinds: self.kind.iter().map(|(c, k)| (ColumnRef::new(c), *k)).collect(),
         };
-        let (schema, columns) = Schema::infer_columns(table, &roles)?;
-        let labels = schema.labels(table)?;
-        let classes = labels.classes();
-        if let [only] = classes {
-            return Err(Error::data(format!(
-                "{}: there is only one class (`{only}`, on all {} rows): a metric is learned from rows of two or more; \
-                 `--label` names the label's column",
-                table.origin,
-                labels.len()
-            ))
-            .into());
-        }
-        // A label that is a different number on most rows is a measurement, not a class.
-        if classes.len() > 20 && 2 * classes.len() > labels.len() {
-            let name = schema.label.as_ref().map_or("", |l| l.name.as_str());
-            return Err(Error::data(format!(
-                "{}: column `{name}` has {} different values on {} rows, so it is hardly a class; `--label` names the \
-                 label's column",
-                table.origin,
-                classes.len(),
-                labels.len()
-            ))
-            .into());
-        }
-        Ok(Labelled { schema, columns, labels })
+        Ok(Dataset::read(table, &roles)?)
     }
 }

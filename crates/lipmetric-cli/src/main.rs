@@ -1,6 +1,5 @@
 //! The `lipmetric` program: a thin shell around the libraries.
 
-mod certify;
 mod cli;
 mod commands;
 mod failure;

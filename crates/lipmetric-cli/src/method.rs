@@ -5,9 +5,9 @@ mod build;
 use crate::failure::{Failure, Result};
 use crate::rivals::{RivalArgs, Shared};
 use clap::{Args, ValueEnum};
-use lipmetric::classify::Weights;
+use lipmetric::classify::{K, Weights};
 use lipmetric::method::{Learner, TradeOff, Triplet};
-use lipmetric::model::Voting;
+use lipmetric::model::ClassifierSpec;
 use lipmetric::problem::{Diameter, Variant};
 use std::time::Duration;
 
@@ -337,16 +337,13 @@ pub(crate) struct VotingArgs {
     /// How many neighbours vote in a prediction; `auto` chooses: by leave-one-out on the training rows, or together with
     /// the distance where the method chooses one [default: auto for the method auto, else 1; `compare`: 1]
     #[arg(long, value_name = "K", value_parser = neighbours)]
-    k: Option<usize>,
+    k: Option<K>,
     /// How much each neighbour's vote counts
     #[arg(long, value_enum, value_name = "RULE", default_value_t = Votes::Uniform)]
     weights: Votes,
 }
 
-pub(crate) fn neighbours(text: &str) -> std::result::Result<usize, String> {
-    if text == "auto" {
-        return Ok(Voting::CHOOSE);
-    }
+pub(crate) fn neighbours(text: &str) -> std::result::Result<K, String> {
     text.parse().map_err(|_| "give a number such as 3, or `auto`".to_owned())
 }
 
@@ -365,17 +362,23 @@ impl Default for VotingArgs {
 }
 
 impl VotingArgs {
-    pub(crate) fn settings(&self) -> Voting {
+    /// The number of neighbours where a column of a comparison names none.
+    pub(crate) fn k(&self) -> K {
+        self.k.unwrap_or_default()
+    }
+
+    /// The vote of so many neighbours.
+    pub(crate) fn of(&self, k: K) -> ClassifierSpec {
         let weights = match self.weights {
             Votes::Uniform => Weights::Uniform,
             Votes::Distance => Weights::Distance,
         };
-        Voting { k: self.k.unwrap_or(1), weights }
+        ClassifierSpec::Vote { k, weights }
     }
 
-    /// The same where the method decides what is usual.
-    pub(crate) fn settings_for(&self, method: Method) -> Voting {
-        let usual = if method == Method::Auto { Voting::CHOOSE } else { 1 };
-        Voting { k: self.k.unwrap_or(usual), ..self.settings() }
+    /// The vote of the neighbours, where the method decides how many are usual.
+    pub(crate) fn settings_for(&self, method: Method) -> ClassifierSpec {
+        let usual = if method == Method::Auto { K::Auto } else { K::default() };
+        self.of(self.k.unwrap_or(usual))
     }
 }

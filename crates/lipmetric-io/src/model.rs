@@ -13,9 +13,9 @@
 
 use crate::{Error, Result, Source, atomic_write};
 use lipmetric::method::Outcome;
-use lipmetric::model::{Model, TrainingRows, Voting};
+use lipmetric::model::{Classifier, Model, Provenance, TrainingRows, Voting};
 use lipmetric::prepare::Preparation;
-use lipmetric::{Matrix, Metric};
+use lipmetric::{Labels, Matrix, Metric};
 use safetensors::tensor::{Dtype, SafeTensorError, SafeTensors, TensorView};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -76,10 +76,13 @@ pub struct StoredModel {
 /// If the model cannot be written down (a size beyond the format's limits).
 pub fn model_to_bytes(model: &Model) -> Result<Vec<u8>> {
     let fail = |e: &dyn std::fmt::Display| Error::data("the model", format!("it cannot be stored: {e}"));
+    let Some(voting) = model.classifier.voting() else {
+        return Err(fail(&format!("the format has no place for a model that predicts by {}", model.classifier)));
+    };
     let description = Description {
         method: Cow::Borrowed(&model.method),
         parameters: Cow::Borrowed(&model.parameters),
-        voting: model.voting,
+        voting,
         outcome: Cow::Borrowed(&model.outcome),
         classes: Cow::Borrowed(&model.classes),
         class_counts: Cow::Borrowed(&model.class_counts),
@@ -93,8 +96,8 @@ pub fn model_to_bytes(model: &Model) -> Result<Vec<u8>> {
     tensors.insert("L", (Dtype::F64, vec![factor.rows(), factor.cols()], f64s(factor)));
     if let Some(rows) = &model.training {
         tensors.insert("train.x", (Dtype::F64, vec![rows.x.rows(), rows.x.cols()], f64s(&rows.x)));
-        let codes = rows.codes.iter().flat_map(|c| c.to_le_bytes()).collect();
-        tensors.insert("train.y", (Dtype::U32, vec![rows.codes.len()], codes));
+        let codes = rows.y.codes().iter().flat_map(|c| c.to_le_bytes()).collect();
+        tensors.insert("train.y", (Dtype::U32, vec![rows.y.len()], codes));
     }
     let views = tensors
         .iter()
@@ -191,35 +194,30 @@ fn assemble(d: Description<'_>, views: &[(String, TensorView<'_>)]) -> Result<Mo
         }
     };
     let factor = matrix("L")?.ok_or("the factor L is absent")?;
-    let width = d.preparation.width();
-    if factor.cols() != width {
-        return Err(format!("the factor L has {} columns for {width} features", factor.cols()));
-    }
     let training = match (matrix("train.x")?, find("train.y")) {
         (None, None) => None,
-        (Some(x), Some(y)) if y.dtype() == Dtype::U32 && y.shape() == [x.rows()] && x.cols() == width => {
+        (Some(x), Some(y)) if y.dtype() == Dtype::U32 && y.shape() == [x.rows()] => {
             let codes: Vec<u32> = y.data().chunks_exact(4).map(|b| u32::from_le_bytes(word(b))).collect();
-            if codes.iter().any(|&c| c as usize >= d.classes.len()) {
-                return Err("a training row has a class that is not listed".to_owned());
-            }
-            Some(TrainingRows { x, codes })
+            Some((x, codes))
         }
         _ => return Err("the training rows and their classes do not fit together".to_owned()),
     };
-    if training.as_ref().is_some_and(|t| t.x.first_non_finite().is_some()) {
-        return Err("a training row has a value that is not finite".to_owned());
-    }
-    Ok(Model {
-        method: d.method.into_owned(),
-        parameters: d.parameters.into_owned(),
-        preparation: d.preparation.into_owned(),
-        classes: d.classes.into_owned(),
-        class_counts: d.class_counts.into_owned(),
-        metric: Metric::new(factor).map_err(|e| e.to_string())?,
-        outcome: d.outcome.into_owned(),
-        voting: d.voting,
-        training,
-    })
+    let model = || -> lipmetric::Result<Model> {
+        let labels = training.map(|(x, codes)| Ok((x, Labels::from_codes(d.classes.to_vec(), codes)?))).transpose()?;
+        let learned = Provenance {
+            method: d.method.into_owned(),
+            parameters: d.parameters.into_owned(),
+            outcome: d.outcome.into_owned(),
+        };
+        let classes = (d.classes.into_owned(), d.class_counts.into_owned());
+        let classifier = Classifier::Vote(d.voting);
+        let model = Model::new(learned, Metric::new(factor)?, d.preparation.into_owned(), classes, classifier)?;
+        match labels {
+            Some((x, y)) => model.with_training(TrainingRows { x, y }),
+            None => Ok(model),
+        }
+    };
+    model().map_err(|e| e.to_string())
 }
 
 fn word<const N: usize>(bytes: &[u8]) -> [u8; N] {

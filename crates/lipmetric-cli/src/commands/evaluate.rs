@@ -1,15 +1,13 @@
-use crate::certify::Certifier;
-use crate::failure::{Failure, Result};
+use super::shared::{BATCH, line_up};
+use crate::failure::Result;
 use crate::input::{DataArgs, PrepareArgs, RoleArgs};
 use crate::method::MethodArgs;
 use crate::output::{self, Align, TextTable, short};
 use crate::session::Session;
-use lipmetric::data::Table;
 use lipmetric::data::{Split, folds, holdouts};
-use lipmetric::evaluate::{ClassScore, Confusion, Subject, Summary};
+use lipmetric::evaluate::{ClassScore, Confusion, Summary, trials};
 use lipmetric::lipschitz::certified_accuracy;
-use lipmetric::model::Recipe;
-use lipmetric::prepare::{ColumnRef, Schema, Unseen};
+use lipmetric::model::Predictor;
 use lipmetric_io::model::load_model;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -94,65 +92,42 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
 }
 
 fn judge_model(args: &Args, path: &PathBuf, session: &Session) -> Result<Report> {
-    let model = load_model(path)?.model;
-    let schema = model.preparation.schema();
-    let classifier = model.classifier()?;
-    let certifier = if args.radius.is_empty() { None } else { Some(Certifier::new(&model)?) };
-    let mut radii = Vec::new();
-    let mut stream = args.data.stream(&args.roles.ignore, &model)?;
-    let mut classes = model.classes.clone();
-    let mut pairs = Vec::new();
-    while let Some(mut batch) = stream.next_batch(super::transform::BATCH)? {
+    let predictor = Predictor::new(load_model(path)?.model)?;
+    let schema = predictor.model().preparation.schema();
+    let mut stream = args.data.stream(&args.roles.ignore, predictor.model())?;
+    let mut classes = predictor.model().classes.clone();
+    let mut truth = Vec::new();
+    // Each row's predicted class, and how far it holds where that is asked for.
+    let mut predicted: Vec<(u32, f64)> = Vec::new();
+    while let Some(mut batch) = stream.next_batch(BATCH)? {
         session.go_on()?;
-        if let Some(label) = &args.roles.label {
-            put_label(&mut batch, schema, label)?;
-        }
-        args.roles.ignore.drop_from(&mut batch)?;
+        line_up(&mut batch, schema, &args.roles)?;
         let labels = schema.labels_as(&batch, &classes)?;
         classes = labels.classes().to_vec();
-        let prepared = model.preparation.read(&batch, Unseen::Error)?;
-        let x = model.metric.transform(&prepared)?;
-        if let Some(certifier) = &certifier {
-            radii.extend(certifier.radii(&prepared)?);
+        truth.extend_from_slice(labels.codes());
+        if args.radius.is_empty() {
+            predicted.extend(predictor.predict(&batch)?.into_iter().map(|label| (label, 0.0)));
+        } else {
+            predicted.extend(predictor.radii(&batch)?.iter().map(|c| (c.prediction.label, c.radius)));
         }
-        pairs.extend(labels.codes().iter().copied().zip(classifier.predict(&x)?));
     }
     let mut confusion = Confusion::new(classes);
-    for &(truth, predicted) in &pairs {
+    for (&truth, &(predicted, _)) in truth.iter().zip(&predicted) {
         confusion.add(truth, predicted);
     }
     let mut report = Report::new(format!("{} on {}", path.display(), stream.origin()), &confusion, Vec::new());
-    if certifier.is_some() {
-        let truth: Vec<u32> = pairs.iter().map(|(truth, _)| *truth).collect();
-        let accuracies = certified_accuracy(&radii, &truth, &args.radius)?;
-        let certified = args.radius.iter().zip(accuracies);
+    if !args.radius.is_empty() {
+        let certified = args.radius.iter().zip(certified_accuracy(&predicted, &truth, &args.radius)?);
         report.certified = certified.map(|(&radius, accuracy)| CertifiedAccuracy { radius, accuracy }).collect();
     }
     Ok(report)
-}
-
-/// Moves the column that the user calls the label to where the model had it, under the model's name for it.
-pub(crate) fn put_label(table: &mut Table, schema: &Schema, label: &str) -> Result {
-    let Some(place) = &schema.label else {
-        return Err(Failure::Data("the model has no label column".to_owned()));
-    };
-    let at = ColumnRef::new(label).find(table)?;
-    let mut column = table.columns.remove(at);
-    column.name.clone_from(&place.name);
-    table.columns.insert(place.index.min(table.columns.len()), column);
-    Ok(())
 }
 
 fn judge_method(args: &Args, session: &Session) -> Result<Report> {
     let table = args.data.table(&args.roles.ignore, session)?;
     let data = args.roles.read(&table)?;
     let learner = args.method.learner()?;
-    let recipe = Recipe {
-        learner: &*learner,
-        fill: args.prepare.fill,
-        scaling: args.prepare.scale,
-        voting: args.method.voting.settings_for(args.method.method),
-    };
+    let recipe = args.prepare.recipe(&*learner, args.method.voting.settings_for(args.method.method));
     let (splits, how): (Vec<Split>, String) = match args.folds {
         Some(k) => (folds(&data.labels, k, args.seed)?, format!("{k}-fold cross-validation")),
         None => (
@@ -160,11 +135,9 @@ fn judge_method(args: &Args, session: &Session) -> Result<Report> {
             format!("{} stratified splits, {} of each class to train", args.repeats, args.train_fraction),
         ),
     };
-    let subject =
-        Subject { name: table.origin.clone(), schema: data.schema, columns: data.columns, labels: data.labels };
-    let trials = subject.trials(&recipe, &splits, &session.supervisor("splits", None))?;
+    let trials = trials(&data, &recipe, &splits, &session.supervisor("splits", None))?;
     session.go_on()?;
-    let mut confusion = Confusion::new(subject.labels.classes().to_vec());
+    let mut confusion = Confusion::new(data.labels.classes().to_vec());
     for trial in &trials {
         confusion.merge(&trial.confusion);
     }

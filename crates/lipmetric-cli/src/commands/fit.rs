@@ -1,17 +1,16 @@
+use super::shared::LabelledArgs;
 use crate::failure::{Failure, Result};
-use crate::input::{DataArgs, PrepareArgs, RoleArgs};
 use crate::method::{MethodArgs, time_limit};
 use crate::output::{self, Align, TextTable, short};
 use crate::resources::{self, Stopwatch};
 use crate::rivals::read_triplets;
 use crate::session::Session;
+use lipmetric::Model;
 use lipmetric::lipschitz::{Mahalanobis, Margins};
 use lipmetric::method::Choice;
-use lipmetric::model::Recipe;
 use lipmetric::prepare::{Encoding, Preparation, Scaling, Step};
 use lipmetric::problem::{Diameter, Slack};
 use lipmetric::solver::{Budget, Status};
-use lipmetric::{Labels, Model};
 use lipmetric_io::model::save_model;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -34,11 +33,7 @@ Examples:
   lipmetric fit echo.csv --method nca --n-components 2 --init lda")]
 pub(crate) struct Args {
     #[command(flatten)]
-    data: DataArgs,
-    #[command(flatten)]
-    roles: RoleArgs,
-    #[command(flatten)]
-    prepare: PrepareArgs,
+    rows: LabelledArgs,
     #[command(flatten)]
     method: MethodArgs,
     /// Comparisons to learn from instead of the labels: lines of three row numbers `i,j,l` for "row i is
@@ -71,7 +66,7 @@ struct Report<'a> {
     class_names: &'a [String],
     class_counts: &'a [usize],
     feature_names: Vec<String>,
-    k: usize,
+    k: Option<usize>,
     c: Option<f64>,
     c_max: Option<f64>,
     objective: Option<f64>,
@@ -90,19 +85,13 @@ struct Report<'a> {
 }
 
 pub(crate) fn run(args: &Args, session: &Session) -> Result {
-    let table = args.data.table(&args.roles.ignore, session)?;
-    let data = args.roles.read(&table)?;
+    let (table, data) = args.rows.read(session)?;
     let triplets = args.triplets.as_deref().map(read_triplets).transpose()?;
     let learner = args.method.learner_from(triplets)?;
-    let recipe = Recipe {
-        learner: &*learner,
-        fill: args.prepare.fill,
-        scaling: args.prepare.scale,
-        voting: args.method.voting.settings_for(args.method.method),
-    };
+    let recipe = args.rows.prepare.recipe(&*learner, args.method.voting.settings_for(args.method.method));
     let watch = Stopwatch::start();
     let mut observer = Budget::new(time_limit(args.time_limit)?, session.fit_observer());
-    let mut model = recipe.fit(&data.schema, &data.columns, &data.labels, None, &mut observer)?;
+    let mut model = recipe.fit(&data, None, &mut observer)?;
     drop(observer);
     let (seconds, cpu_seconds) = (watch.seconds(), watch.cpu_seconds());
     let margins = measure(&model)?;
@@ -123,7 +112,7 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
         class_names: &model.classes,
         class_counts: &model.class_counts,
         feature_names: model.preparation.feature_names(),
-        k: model.voting.k,
+        k: model.classifier.voting().map(|v| v.k),
         c: model.outcome.c,
         c_max: model.outcome.c_max,
         objective: model.outcome.objective,
@@ -153,8 +142,7 @@ const MEASURED_ROWS: usize = 20_000;
 /// Margins and ratios of the training rows under the metric.
 fn measure(model: &Model) -> Result<Option<Margins>> {
     let Some(rows) = model.training.as_ref().filter(|r| r.x.rows() <= MEASURED_ROWS) else { return Ok(None) };
-    let labels = Labels::from_codes(model.classes.clone(), rows.codes.clone())?;
-    Ok(Some(Margins::new(&Mahalanobis::new(&model.metric, &rows.x)?, &labels)?))
+    Ok(Some(Margins::new(&Mahalanobis::new(&model.metric, &rows.x)?, &rows.y)?))
 }
 
 /// A fit that ended early is told by the exit code, after everything has been written.
@@ -241,11 +229,7 @@ pub(crate) fn describe_outcome(model: &Model) -> String {
         facts.row(["iterations", &outcome.iterations.to_string()]);
     }
     facts.row(["rank", &format!("{} of {}", model.metric.rank(), model.metric.features())]);
-    let votes = match model.voting.weights {
-        lipmetric::classify::Weights::Uniform => "",
-        lipmetric::classify::Weights::Distance => ", votes weighted by inverse distance",
-    };
-    facts.row(["predicts by", &format!("{} nearest{votes}", model.voting.k)]);
+    facts.row(["predicts by", &model.classifier.to_string()]);
     let mut text = facts.render();
     for note in &outcome.notes {
         text += &format!("note: {note}\n");

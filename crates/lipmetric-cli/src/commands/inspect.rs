@@ -1,11 +1,11 @@
 use super::fit::{describe_outcome, describe_preparation};
 use super::margins::{self, ReportArgs};
-use crate::failure::{Failure, Result};
+use crate::failure::Result;
 use crate::output::{self, Align, TextTable, short};
+use lipmetric::Model;
 use lipmetric::method::Outcome;
 use lipmetric::model::Voting;
 use lipmetric::prepare::Preparation;
-use lipmetric::{Labels, Model};
 use lipmetric_io::model::{StoredModel, load_model};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -38,7 +38,7 @@ struct Report<'a> {
     method: &'a str,
     parameters: &'a BTreeMap<String, serde_json::Value>,
     outcome: &'a Outcome,
-    voting: Voting,
+    voting: Option<Voting>,
     n: Option<usize>,
     p: usize,
     rank: usize,
@@ -70,13 +70,8 @@ pub(crate) fn run(args: &Args) -> Result {
 }
 
 fn measure(model: &Model) -> Result<lipmetric::lipschitz::Report> {
-    let Some(rows) = &model.training else {
-        return Err(Failure::Data(
-            "the model was stored without its training rows: there is nothing to measure".to_owned(),
-        ));
-    };
-    let labels = Labels::from_codes(model.classes.clone(), rows.codes.clone())?;
-    margins::measure(&model.metric, &rows.x, &labels, &ReportArgs::default())
+    let rows = model.training_rows()?;
+    margins::measure(&model.metric, &rows.x, &rows.y, &ReportArgs::default())
 }
 
 fn report(stored: &StoredModel, spectrum: Vec<f64>) -> Report<'_> {
@@ -88,7 +83,7 @@ fn report(stored: &StoredModel, spectrum: Vec<f64>) -> Report<'_> {
         method: &model.method,
         parameters: &model.parameters,
         outcome: &model.outcome,
-        voting: model.voting,
+        voting: model.classifier.voting(),
         n: model.training.as_ref().map(|t| t.x.rows()),
         p: model.metric.features(),
         rank: model.metric.rank(),

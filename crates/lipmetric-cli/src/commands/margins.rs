@@ -1,9 +1,10 @@
+use super::shared::{LabelledArgs, line_up};
 use crate::failure::Result;
-use crate::input::{DataArgs, Labelled, PrepareArgs, RoleArgs};
+use crate::input::PrepareArgs;
 use crate::output::{self, Align, TextTable, short};
 use crate::session::Session;
 use lipmetric::lipschitz::{LocalSummary, Mahalanobis, Margins, Report, ReportOptions};
-use lipmetric::prepare::{Preparation, Unseen};
+use lipmetric::prepare::{Dataset, Preparation, Unseen};
 use lipmetric::{Labels, Matrix, Metric};
 use lipmetric_io::model::load_model;
 use serde::Serialize;
@@ -23,11 +24,7 @@ Examples:
   lipmetric margins --data echo --model echo.lip --json")]
 pub(crate) struct Args {
     #[command(flatten)]
-    data: DataArgs,
-    #[command(flatten)]
-    roles: RoleArgs,
-    #[command(flatten)]
-    prepare: PrepareArgs,
+    rows: LabelledArgs,
     /// Measure under this model's metric, the rows prepared as the model says
     #[arg(long, value_name = "MODEL", conflicts_with_all = ["fill", "scale", "kind"])]
     model: Option<PathBuf>,
@@ -57,21 +54,18 @@ impl Default for ReportArgs {
 }
 
 pub(crate) fn run(args: &Args, session: &Session) -> Result {
-    let table = args.data.table(&args.roles.ignore, session)?;
+    let table = args.rows.table(session)?;
     let (metric, x, labels, what) = match &args.model {
         None => {
-            let Labelled { schema, columns, labels } = args.roles.read(&table)?;
-            let preparation = Preparation::fit(schema, &columns, None, args.prepare.fill, args.prepare.scale)?;
-            let x = preparation.apply(&columns)?;
+            let Dataset { schema, columns, labels, .. } = args.rows.roles.read(&table)?;
+            let PrepareArgs { fill, scale } = args.rows.prepare;
+            let x = Preparation::fit(schema, &columns, None, fill, scale)?.apply(&columns)?;
             (Metric::euclidean(x.cols()), x, labels, "the Euclidean distance".to_owned())
         }
         Some(path) => {
             let model = load_model(path)?.model;
             let mut table = table.clone();
-            if let Some(label) = &args.roles.label {
-                super::evaluate::put_label(&mut table, model.preparation.schema(), label)?;
-            }
-            args.roles.ignore.drop_from(&mut table)?;
+            line_up(&mut table, model.preparation.schema(), &args.rows.roles)?;
             let labels = model.preparation.schema().labels_as(&table, &model.classes)?;
             let x = model.preparation.read(&table, Unseen::Error)?;
             let what = format!("the metric of {} ({})", path.display(), model.method);

@@ -10,6 +10,7 @@ pub(crate) mod man;
 pub(crate) mod margins;
 pub(crate) mod path;
 pub(crate) mod predict;
+mod shared;
 pub(crate) mod transform;
 
 use crate::cli::Command;

@@ -1,5 +1,6 @@
+use super::shared::LabelledArgs;
 use crate::failure::{Failure, Result};
-use crate::input::{DataArgs, PrepareArgs, RoleArgs};
+use crate::input::PrepareArgs;
 use crate::method::{LipArgs, Method, time_limit};
 use crate::output::{self, Align, TextTable, short};
 use crate::session::Session;
@@ -24,11 +25,7 @@ Examples:
   lipmetric path --data echo --slack pair --json")]
 pub(crate) struct Args {
     #[command(flatten)]
-    data: DataArgs,
-    #[command(flatten)]
-    roles: RoleArgs,
-    #[command(flatten)]
-    prepare: PrepareArgs,
+    rows: LabelledArgs,
     /// How the distance is learned: lip-d or lip-i
     #[arg(long, value_enum, default_value_t = Method::LipI, help_heading = "Method")]
     method: Method,
@@ -88,9 +85,9 @@ struct Report<'a> {
 pub(crate) fn run(args: &Args, session: &Session) -> Result {
     let lip = args.lip.along_a_path(args.method)?;
     let fractions = fractions(args)?;
-    let table = args.data.table(&args.roles.ignore, session)?;
-    let data = args.roles.read(&table)?;
-    let preparation = Preparation::fit(data.schema, &data.columns, None, args.prepare.fill, args.prepare.scale)?;
+    let (table, data) = args.rows.read(session)?;
+    let PrepareArgs { fill, scale } = args.rows.prepare;
+    let preparation = Preparation::fit(data.schema, &data.columns, None, fill, scale)?;
     let x = preparation.apply(&data.columns)?;
     let training = Training::new(&x, &data.labels)?;
     let mut observer = Budget::new(time_limit(args.time_limit)?, session.fit_observer());

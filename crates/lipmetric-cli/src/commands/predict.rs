@@ -1,12 +1,10 @@
-use super::transform::{BATCH, OutputArgs, RowArgs, beside};
-use crate::certify::Certifier;
+use super::shared::{BatchArgs, RowArgs};
 use crate::failure::Result;
-use crate::input::DataArgs;
 use crate::session::Session;
 use lipmetric::classify::Prediction;
-use lipmetric::data::{Column, Values};
+use lipmetric::data::Column;
+use lipmetric::model::{Certified, Predictor};
 use lipmetric_io::model::load_model;
-use std::path::PathBuf;
 
 /// The column of predicted classes.
 const PREDICTION: &str = "prediction";
@@ -25,12 +23,7 @@ Examples:
   lipmetric datasets export haberman | lipmetric predict --model h.lip -")]
 pub(crate) struct Args {
     #[command(flatten)]
-    data: DataArgs,
-    /// The model to predict by
-    #[arg(long, value_name = "MODEL")]
-    model: PathBuf,
-    #[command(flatten)]
-    output: OutputArgs,
+    batches: BatchArgs,
     /// Add a column per class: the share of the neighbours' votes
     #[arg(long)]
     proba: bool,
@@ -49,54 +42,46 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, session: &Session) -> Result {
-    let model = load_model(&args.model)?.model;
-    let classifier = model.classifier()?;
-    let certifier = if args.radius { Some(Certifier::new(&model)?) } else { None };
-    let mut stream = args.data.stream(&args.rows.ignore, &model)?;
-    let mut writer = args.output.writer(PREDICTION)?;
-    while let Some(mut batch) = stream.next_batch(BATCH)? {
-        session.go_on()?;
-        args.rows.ignore.drop_from(&mut batch)?;
-        let prepared = model.preparation.read(&batch, args.rows.unseen())?;
-        let x = model.metric.transform(&prepared)?;
-        let mut columns = if args.proba || args.distance || args.margin {
-            detailed(args, &model.classes, &classifier.predict_detailed(&x)?)
+    let predictor = Predictor::new(load_model(&args.batches.model)?.model)?;
+    args.batches.run(&args.rows, predictor.model(), PREDICTION, session, |batch| {
+        let rows = args.rows.of(batch);
+        if args.radius {
+            let certified = predictor.radii(rows)?;
+            let told: Vec<&Prediction> = certified.iter().map(|c| &c.prediction).collect();
+            let radii = |name: &str, radius: fn(&Certified) -> f64| {
+                Column::numbers(name, certified.iter().map(radius).collect())
+            };
+            let mut columns = detailed(args, &predictor, &told);
+            columns.push(radii("radius", |c| c.radius));
+            columns.push(radii("radius_prepared", |c| c.radius_prepared));
+            Ok(columns)
+        } else if args.proba || args.distance || args.margin {
+            let told = predictor.explain(rows)?;
+            Ok(detailed(args, &predictor, &told.iter().collect::<Vec<_>>()))
         } else {
-            vec![predictions(&model.classes, classifier.predict(&x)?)]
-        };
-        if let Some(certifier) = &certifier {
-            let radii = certifier.radii(&prepared)?;
-            let learned = radii.iter().map(|r| r.radius).collect();
-            let prepared = radii.iter().map(|r| r.in_input_units(certifier.factor)).collect();
-            columns.push(Column { name: "radius".to_owned(), values: Values::Number(learned) });
-            columns.push(Column { name: "radius_prepared".to_owned(), values: Values::Number(prepared) });
+            Ok(vec![predictions(&predictor, predictor.predict(rows)?)])
         }
-        writer.write_batch(&beside(&batch, columns))?;
-    }
-    writer.finish()?;
-    Ok(())
+    })
 }
 
-fn predictions(classes: &[String], labels: impl IntoIterator<Item = u32>) -> Column {
-    let names = labels.into_iter().map(|c| classes[c as usize].as_str());
-    Column { name: PREDICTION.to_owned(), values: Values::Text(names.collect()) }
+fn predictions(predictor: &Predictor, labels: impl IntoIterator<Item = u32>) -> Column {
+    Column::texts(PREDICTION, labels.into_iter().map(|label| predictor.class(label)))
 }
 
-fn detailed(args: &Args, classes: &[String], rows: &[Prediction]) -> Vec<Column> {
-    let numbers = |name: String, value: &dyn Fn(&Prediction) -> f64| Column {
-        name,
-        values: Values::Number(rows.iter().map(value).collect()),
+fn detailed(args: &Args, predictor: &Predictor, rows: &[&Prediction]) -> Vec<Column> {
+    let numbers = |name: String, value: &dyn Fn(&Prediction) -> f64| {
+        Column::numbers(name, rows.iter().map(|row| value(row)).collect())
     };
-    let mut columns = vec![predictions(classes, rows.iter().map(|r| r.label))];
+    let mut columns = vec![predictions(predictor, rows.iter().map(|r| r.label))];
     if args.proba {
-        columns
-            .extend(classes.iter().enumerate().map(|(c, class)| numbers(format!("proba:{class}"), &|r| r.shares[c])));
+        let classes = predictor.model().classes.iter().enumerate();
+        columns.extend(classes.map(|(c, class)| numbers(format!("proba:{class}"), &|r| r.shares[c])));
     }
     if args.distance {
-        columns.push(numbers("distance".to_owned(), &|r| r.nearest));
+        columns.push(numbers("distance".to_owned(), &Prediction::nearest));
     }
     if args.margin {
-        columns.push(numbers("margin".to_owned(), &|r| r.margin));
+        columns.push(numbers("margin".to_owned(), &Prediction::margin));
     }
     columns
 }

@@ -234,5 +234,7 @@ fn a_radius_is_half_the_margin_and_certified_accuracy_falls_with_it() {
     assert!(certified.windows(2).all(|w| w[1] <= w[0]), "{certified:?}");
     assert!(room.fails(2, &["evaluate", "--data", "cancer", "--model", "m.lip", "--radius=-1"]).contains("--radius"));
     room.ok(&["fit", "--data", "cancer", "--k", "3", "--method", "nn", "--model", "k3.lip"]);
-    assert!(room.fails(2, &["predict", "--data", "cancer", "--model", "k3.lip", "--radius"]).contains("--k 1"));
+    assert!(
+        room.fails(2, &["predict", "--data", "cancer", "--model", "k3.lip", "--radius"]).contains("with one (`--k`)")
+    );
 }

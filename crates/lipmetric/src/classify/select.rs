@@ -1,6 +1,6 @@
 //! The number of neighbours that vote, chosen by cross-validation.
 
-use super::knn::Weights;
+use super::vote::{Poll, Weights};
 use crate::data::folds;
 use crate::neighbours::NeighbourIndex;
 use crate::{Error, Labels, Matrix, Result};
@@ -59,10 +59,10 @@ pub fn judge_k(
         return Err(Error::parameter("k", "must be at least 1, found 0 or none to choose from"));
     }
     let mut right = vec![0usize; candidates.len()];
-    let mut count = |truth: u32, indices: &mut dyn Iterator<Item = u32>, squared: &[f64]| {
-        let classes: Vec<u32> = indices.collect();
+    let mut poll = Poll::new(labels.classes().len(), weights);
+    let mut count = |truth: u32, classes: &dyn Fn(usize) -> u32, squared: &[f64]| {
         for (hits, &k) in right.iter_mut().zip(candidates) {
-            *hits += usize::from(vote(&classes[..k], &squared[..k], weights) == truth);
+            *hits += usize::from(poll.winner((0..k).map(classes), &squared[..k]) == truth);
         }
     };
     let codes = labels.codes();
@@ -70,7 +70,7 @@ pub fn judge_k(
         Validation::LeaveOneOut => {
             let found = NeighbourIndex::new(rows.clone())?.query_excluding_self(most)?;
             for (i, &truth) in codes.iter().enumerate() {
-                count(truth, &mut found.indices(i).iter().map(|&j| codes[j]), found.squared_distances(i));
+                count(truth, &|at| codes[found.indices(i)[at]], found.squared_distances(i));
             }
         }
         Validation::Folds { folds: number, seed } => {
@@ -78,8 +78,8 @@ pub fn judge_k(
                 let index = NeighbourIndex::new(rows.select_rows(&split.train))?;
                 let found = index.query(&rows.select_rows(&split.test), most)?;
                 for (i, &row) in split.test.iter().enumerate() {
-                    let classes = &mut found.indices(i).iter().map(|&j| codes[split.train[j]]);
-                    count(codes[row], classes, found.squared_distances(i));
+                    let class = |at: usize| codes[split.train[found.indices(i)[at]]];
+                    count(codes[row], &class, found.squared_distances(i));
                 }
             }
         }
@@ -99,25 +99,4 @@ pub fn best_k(scores: &[KScore]) -> Option<usize> {
 #[must_use]
 pub fn usual_ks(rows: usize) -> Vec<usize> {
     [1, 3, 5, 7, 9, 11, 15, 21, 31].into_iter().filter(|&k| k < rows.max(2)).collect()
-}
-
-/// The class of the neighbours, nearest first: most votes; then the nearest member; then the lower code.
-pub(crate) fn vote(classes: &[u32], squared: &[f64], weights: Weights) -> u32 {
-    let first = squared.first().copied().unwrap_or(0.0);
-    let weight = |d2: f64| match weights {
-        Weights::Uniform => 1.0,
-        Weights::Distance if first == 0.0 => f64::from(u8::from(d2 == 0.0)),
-        Weights::Distance if first == f64::INFINITY => 1.0,
-        Weights::Distance => 1.0 / d2.sqrt(),
-    };
-    // (class, votes, squared distance of its nearest member)
-    let mut tally: Vec<(u32, f64, f64)> = Vec::new();
-    for (&class, &d2) in classes.iter().zip(squared) {
-        match tally.iter_mut().find(|t| t.0 == class) {
-            Some(t) => t.1 += weight(d2),
-            None => tally.push((class, weight(d2), d2)),
-        }
-    }
-    tally.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.2.total_cmp(&b.2)).then(a.0.cmp(&b.0)));
-    tally.first().map_or(0, |t| t.0)
 }

@@ -88,6 +88,39 @@ impl Labels {
         counts
     }
 
+    /// Checks that there are rows of two classes at least.
+    ///
+    /// # Errors
+    /// If all rows are of one class, or there is none.
+    pub fn check_two_classes(&self) -> Result<()> {
+        let counts = self.counts();
+        let mut present = (0..counts.len()).filter(|&k| counts[k] > 0);
+        match (present.next(), present.next()) {
+            (Some(_), Some(_)) => Ok(()),
+            (Some(only), None) => Err(Error::data(format!(
+                "there is only one class (`{}`, on all {} rows): a metric is learned from rows of two or more",
+                self.classes[only],
+                self.len()
+            ))),
+            _ => Err(Error::data("there are no rows")),
+        }
+    }
+
+    /// The rows of each class, in their order; none for a class without rows.
+    ///
+    /// ```
+    /// let y = lipmetric::Labels::from_names(["b", "a", "b"]);
+    /// assert_eq!(y.members(), [vec![1], vec![0, 2]]);
+    /// ```
+    #[must_use]
+    pub fn members(&self) -> Vec<Vec<usize>> {
+        let mut members: Vec<Vec<usize>> = self.counts().into_iter().map(Vec::with_capacity).collect();
+        for (i, &class) in self.codes.iter().enumerate() {
+            members[class as usize].push(i);
+        }
+        members
+    }
+
     /// The rows with these indices, in this order; the list of classes stays.
     ///
     /// # Panics

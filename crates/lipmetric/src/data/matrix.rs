@@ -1,6 +1,7 @@
 //! A dense row-major matrix of `f64`: rows are instances, columns are features.
 
-use crate::{Error, Result};
+use super::MatrixRef;
+use crate::Result;
 
 /// A dense row-major matrix. The crate's public functions take and return this plain type, so that no
 /// particular linear-algebra crate (or version of one) is imposed on callers.
@@ -23,13 +24,7 @@ impl Matrix {
     /// # Errors
     /// If `data` does not have `rows * cols` elements.
     pub fn from_vec(rows: usize, cols: usize, data: Vec<f64>) -> Result<Self> {
-        if rows.checked_mul(cols) != Some(data.len()) {
-            return Err(Error::shape(
-                format!("elements of a {rows} x {cols} matrix"),
-                rows.saturating_mul(cols),
-                data.len(),
-            ));
-        }
+        MatrixRef::new(rows, cols, &data)?;
         Ok(Self { data, rows, cols })
     }
 

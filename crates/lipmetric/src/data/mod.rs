@@ -2,10 +2,12 @@
 
 mod labels;
 mod matrix;
+mod matrix_ref;
 mod split;
 mod table;
 
 pub use labels::Labels;
 pub use matrix::Matrix;
+pub use matrix_ref::MatrixRef;
 pub use split::{Split, folds, holdouts};
 pub use table::{Column, Table, Texts, Values, excerpt, is_missing, number};

@@ -1,3 +1,5 @@
+//! How rows are split into those to learn from and those to judge by.
+
 use crate::{Error, Labels, Result};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
@@ -86,10 +88,7 @@ fn sorted(mut train: Vec<usize>, mut test: Vec<usize>) -> Split {
 fn shuffled_classes(labels: &Labels, seed: u64, stream: u64) -> Vec<Vec<usize>> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     rng.set_stream(stream);
-    let mut classes = vec![Vec::new(); labels.classes().len()];
-    for (i, &c) in labels.codes().iter().enumerate() {
-        classes[c as usize].push(i);
-    }
+    let mut classes = labels.members();
     for rows in &mut classes {
         rows.shuffle(&mut rng);
     }

@@ -1,5 +1,7 @@
 //! Raw columns, as a file holds them: before anything is decided about types or missing values.
 
+use super::MatrixRef;
+
 /// Text cells of one column, stored end to end.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Texts {
@@ -93,6 +95,18 @@ pub struct Column {
     pub values: Values,
 }
 
+impl Column {
+    /// A column of numbers; NaN is a missing value.
+    pub fn numbers(name: impl Into<String>, values: Vec<f64>) -> Self {
+        Self { name: name.into(), values: Values::Number(values) }
+    }
+
+    /// A column of text.
+    pub fn texts<S: AsRef<str>>(name: impl Into<String>, cells: impl IntoIterator<Item = S>) -> Self {
+        Self { name: name.into(), values: Values::Text(cells.into_iter().collect()) }
+    }
+}
+
 /// Columns of equal length and where they came from.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Table {
@@ -111,6 +125,30 @@ pub struct Table {
 }
 
 impl Table {
+    /// Columns with names of their own. `origin` is what messages call their source.
+    ///
+    /// ```
+    /// use lipmetric::data::{Column, Table};
+    /// let table = Table::new("rows", vec![Column::numbers("x", vec![1.0, 2.0]), Column::texts("kind", ["a", "b"])]);
+    /// assert_eq!(table.rows(), 2);
+    /// ```
+    pub fn new(origin: impl Into<String>, columns: Vec<Column>) -> Self {
+        Self { origin: origin.into(), columns, named: true, sparse: false, lines: Vec::new(), first_row: 0 }
+    }
+
+    /// Numbers without names: the columns of a matrix. NaN is a missing value.
+    ///
+    /// ```
+    /// use lipmetric::{Matrix, data::{Table, Values}};
+    /// let table = Table::from_matrix(&Matrix::from_rows(&[[1.0, 2.0], [3.0, 4.0]]));
+    /// assert_eq!(table.columns[1].values, Values::Number(vec![2.0, 4.0]));
+    /// ```
+    pub fn from_matrix<'a>(x: impl Into<MatrixRef<'a>>) -> Self {
+        let x = x.into();
+        let column = |j: usize| Column::numbers(format!("x{}", j + 1), (0..x.rows()).map(|i| x.row(i)[j]).collect());
+        Self { named: false, ..Self::new("matrix", (0..x.cols()).map(column).collect()) }
+    }
+
     /// Number of rows.
     #[must_use]
     pub fn rows(&self) -> usize {

@@ -2,42 +2,31 @@ use super::statistics::ranks;
 use super::{Advance, Trial, jobs};
 use crate::data::{Split, holdouts};
 use crate::model::Recipe;
-use crate::prepare::{Columns, Schema};
+use crate::prepare::Dataset;
 use crate::solver::{Observer, Status};
-use crate::{Error, Labels, Result};
+use crate::{Error, Result};
 
-/// A data set to compare on.
-#[derive(Debug, Clone)]
-pub struct Subject {
-    /// Its name.
-    pub name: String,
-    /// What its columns are.
-    pub schema: Schema,
-    /// Its features.
-    pub columns: Columns,
-    /// Its labels.
-    pub labels: Labels,
+/// Fits and judges a recipe on each of these splits of a data set, in parallel.
+///
+/// # Errors
+/// If the recipe cannot be fitted on one of them, or the supervisor gives up.
+pub fn trials(
+    data: &Dataset,
+    recipe: &Recipe<'_>,
+    splits: &[Split],
+    supervisor: &dyn Supervisor,
+) -> Result<Vec<Trial>> {
+    let trials = jobs::run(splits.len(), 1, |_| 0, supervisor, |job| trial(data, recipe, &splits[job], supervisor));
+    trials.into_iter().map(|trial| trial.flatten().unwrap_or(Err(Error::Interrupted))).collect()
 }
 
-impl Subject {
-    /// Fits and judges a recipe on each of these splits, in parallel.
-    ///
-    /// # Errors
-    /// If the recipe cannot be fitted on one of them, or the supervisor gives up.
-    pub fn trials(&self, recipe: &Recipe<'_>, splits: &[Split], supervisor: &dyn Supervisor) -> Result<Vec<Trial>> {
-        let trials = jobs::run(splits.len(), 1, |_| 0, supervisor, |job| self.trial(recipe, &splits[job], supervisor));
-        trials.into_iter().map(|trial| trial.flatten().unwrap_or(Err(Error::Interrupted))).collect()
-    }
-
-    /// One trial; `None` if it was given up on the way.
-    fn trial(&self, recipe: &Recipe<'_>, split: &Split, supervisor: &dyn Supervisor) -> Option<Result<Trial>> {
-        let observer = &mut *supervisor.observer();
-        let trial = Trial::run(recipe, &self.schema, &self.columns, &self.labels, split, observer);
-        match &trial {
-            Ok(t) if t.outcome.status == Status::Interrupted => None,
-            Err(Error::Interrupted) => None,
-            _ => Some(trial),
-        }
+/// One trial; `None` if it was given up on the way.
+fn trial(data: &Dataset, recipe: &Recipe<'_>, split: &Split, supervisor: &dyn Supervisor) -> Option<Result<Trial>> {
+    let trial = Trial::run(recipe, data, split, &mut *supervisor.observer());
+    match &trial {
+        Ok(t) if t.outcome.status == Status::Interrupted => None,
+        Err(Error::Interrupted) => None,
+        _ => Some(trial),
     }
 }
 
@@ -156,7 +145,7 @@ impl Comparison {
     /// If a data set cannot be split, or the supervisor gives up before a split is whole. A recipe that cannot be fitted
     /// on some split is not an error: its cell says why.
     pub fn run(
-        subjects: &[Subject],
+        subjects: &[Dataset],
         entries: &[Entry<'_>],
         protocol: &Protocol,
         supervisor: &dyn Supervisor,
@@ -178,7 +167,7 @@ impl Comparison {
             supervisor,
             |job| {
                 let (repeat, s, m) = (job / cells, job % cells / methods, job % methods);
-                subjects[s].trial(&entries[m].recipe, &splits[s][repeat], supervisor)
+                trial(&subjects[s], &entries[m].recipe, &splits[s][repeat], supervisor)
             },
         );
         let mut whole = 0;

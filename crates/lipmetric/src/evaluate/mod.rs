@@ -9,7 +9,7 @@ pub mod statistics;
 mod trial;
 
 pub use analysis::{Against, Analysis, OnOne};
-pub use compare::{Cell, Comparison, Entry, Protocol, Subject, Summary, Supervisor};
+pub use compare::{Cell, Comparison, Entry, Protocol, Summary, Supervisor, trials};
 pub use jobs::Advance;
 pub use score::{ClassScore, Confusion};
 pub use trial::Trial;

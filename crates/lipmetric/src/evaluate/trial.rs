@@ -1,10 +1,10 @@
 use super::Confusion;
+use crate::Result;
 use crate::data::Split;
 use crate::method::Outcome;
-use crate::model::Recipe;
-use crate::prepare::{Columns, Schema};
+use crate::model::{Recipe, Rows};
+use crate::prepare::Dataset;
 use crate::solver::Observer;
-use crate::{Labels, Result};
 use std::time::Instant;
 
 /// What a recipe did on one split.
@@ -23,22 +23,15 @@ impl Trial {
     ///
     /// # Errors
     /// If the recipe cannot be fitted on these rows.
-    pub fn run(
-        recipe: &Recipe<'_>,
-        schema: &Schema,
-        columns: &Columns,
-        labels: &Labels,
-        split: &Split,
-        observer: &mut dyn Observer,
-    ) -> Result<Self> {
+    pub fn run(recipe: &Recipe<'_>, data: &Dataset, split: &Split, observer: &mut dyn Observer) -> Result<Self> {
         let start = Instant::now();
-        let model = recipe.fit(schema, columns, labels, Some(&split.train), observer)?;
+        let model = recipe.fit(data, Some(&split.train), observer)?;
         let fit_seconds = start.elapsed().as_secs_f64();
-        let x = model.metric.transform(&model.preparation.apply_rows(columns, &split.test)?)?;
-        let predicted = model.classifier()?.predict(&x)?;
-        let mut confusion = Confusion::new(labels.classes().to_vec());
+        let prepared = model.preparation.apply_rows(&data.columns, &split.test)?;
+        let predicted = model.predict(Rows::Prepared(&prepared))?;
+        let mut confusion = Confusion::new(data.labels.classes().to_vec());
         for (&i, &p) in split.test.iter().zip(&predicted) {
-            confusion.add(labels.codes()[i], p);
+            confusion.add(data.labels.codes()[i], p);
         }
         Ok(Self { confusion, fit_seconds, outcome: model.outcome })
     }

@@ -255,7 +255,7 @@ fn finish<P: Power>(squared: f64) -> f64 {
 }
 
 /// The rounding of a distance between mapped rows that are themselves off by `mapped` together.
-fn rounding<P: Power>(d: f64, coordinates: usize, mapped: f64) -> f64 {
+pub(super) fn rounding<P: Power>(d: f64, coordinates: usize, mapped: f64) -> f64 {
     let relative = (coordinates + 6) as f64 * f64::EPSILON;
     if P::SQUARED {
         let root = d.sqrt();
@@ -266,19 +266,19 @@ fn rounding<P: Power>(d: f64, coordinates: usize, mapped: f64) -> f64 {
 }
 
 /// A bound of the Euclidean length of the rounding errors in any row of `X L^T`.
-fn map_rounding(metric: &Metric, x: &Matrix) -> f64 {
-    let p = metric.features();
-    let unit = (p + 1) as f64 * f64::EPSILON;
-    let mut largest = 0.0_f64;
-    for i in 0..x.rows() {
-        let mut sum = 0.0;
-        for k in 0..metric.rank() {
-            let magnitude: f64 = metric.factor().row(k).iter().zip(x.row(i)).map(|(l, v)| (l * v).abs()).sum();
-            sum += magnitude * magnitude;
-        }
-        largest = largest.max(sum);
+pub(super) fn map_rounding(metric: &Metric, x: &Matrix) -> f64 {
+    (0..x.rows()).fold(0.0, |largest, i| row_rounding(metric, x.row(i)).max(largest))
+}
+
+/// A bound of the Euclidean length of the rounding errors in `L x`.
+fn row_rounding(metric: &Metric, x: &[f64]) -> f64 {
+    let unit = (metric.features() + 1) as f64 * f64::EPSILON;
+    let mut sum = 0.0;
+    for k in 0..metric.rank() {
+        let magnitude: f64 = metric.factor().row(k).iter().zip(x).map(|(l, v)| (l * v).abs()).sum();
+        sum += magnitude * magnitude;
     }
-    unit * largest.sqrt()
+    unit * sum.sqrt()
 }
 
 fn check_finite(x: &Matrix, what: &str) -> Result<()> {
@@ -292,7 +292,7 @@ fn check_finite(x: &Matrix, what: &str) -> Result<()> {
 }
 
 /// Squares of differences must neither overflow nor all underflow.
-fn check_range(mapped: &Matrix) -> Result<()> {
+pub(super) fn check_range(mapped: &Matrix) -> Result<()> {
     let largest = mapped.as_slice().iter().fold(0.0_f64, |m, v| m.max(v.abs()));
     let limit = 1e150 / (mapped.cols().max(1) as f64).sqrt();
     if largest.is_finite() && (largest == 0.0 || (1e-140..limit).contains(&largest)) {

@@ -52,6 +52,7 @@ pub use local::{Histogram, LocalRatio, LocalRatios, LocalSummary, local_ratio};
 pub use margins::{ClassDiameter, ClassMargin, Margins, Surrogates};
 pub use other::{AsMetric, Closure, ClosureTo, Precomputed, PrecomputedCross};
 pub use pair::{Pair, diameter, diameter_of, margin};
+pub(crate) use radius::Certifier;
 pub use radius::{CertifiedRadius, certified_accuracy, certified_radii, input_radius_factor};
 pub use report::{Report, ReportOptions, SampleBounds};
 pub use trade_off::{Cover, TradeOff, TradeOffOptions, TradeOffPoint, minimum_cover, trade_off};

@@ -27,10 +27,7 @@ pub(crate) struct Groups {
 
 impl Groups {
     pub(crate) fn new(labels: &Labels) -> Self {
-        let mut rows = vec![Vec::new(); labels.classes().len()];
-        for (i, &c) in labels.codes().iter().enumerate() {
-            rows[c as usize].push(i);
-        }
+        let mut rows = labels.members();
         let codes = (0..rows.len() as u32).filter(|&c| !rows[c as usize].is_empty()).collect();
         rows.retain(|r| !r.is_empty());
         Self { codes, rows }

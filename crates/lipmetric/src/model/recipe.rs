@@ -1,12 +1,15 @@
-use super::{Model, TrainingRows, Voting};
-use crate::classify::{Validation, best_k, judge_k, usual_ks};
-use crate::method::{Learner, Training};
-use crate::prepare::{Columns, Fill, Preparation, Scaling, Schema};
+use super::classifier::{Classifier, ClassifierSpec};
+use super::vote::Voting;
+use super::{Model, Provenance, TrainingRows};
+use crate::Result;
+use crate::classify::{K, Validation, Weights, best_k, judge_k, usual_ks};
+use crate::method::{Fit, Learner, Training};
+use crate::prepare::{Dataset, Fill, Preparation, Scaling};
 use crate::solver::Observer;
-use crate::{Error, Labels, Result};
 
 /// Everything that decides what becomes of given rows: preparation, method, classifier.
 #[derive(Clone, Copy)]
+#[non_exhaustive]
 pub struct Recipe<'a> {
     /// What learns the metric.
     pub learner: &'a dyn Learner,
@@ -15,68 +18,78 @@ pub struct Recipe<'a> {
     /// The scaling.
     pub scaling: Scaling,
     /// How classes are predicted.
-    pub voting: Voting,
+    pub classifier: ClassifierSpec,
 }
 
-impl Recipe<'_> {
+impl<'a> Recipe<'a> {
+    /// A method, with the usual preparation, and prediction by the nearest row.
+    #[must_use]
+    pub fn new(learner: &'a dyn Learner) -> Self {
+        Self { learner, fill: Fill::default(), scaling: Scaling::default(), classifier: ClassifierSpec::default() }
+    }
+
+    /// The same with another rule for missing values and another scaling.
+    #[must_use]
+    pub fn prepared(self, fill: Fill, scaling: Scaling) -> Self {
+        Self { fill, scaling, ..self }
+    }
+
+    /// The same with another classifier.
+    #[must_use]
+    pub fn predicting(self, classifier: ClassifierSpec) -> Self {
+        Self { classifier, ..self }
+    }
+
     /// Fits on these rows (all, if none are named). Nothing of the other rows is looked at.
     ///
     /// # Errors
     /// If there are fewer than two classes, `k` is larger than the number of rows, or a step refuses the data.
-    pub fn fit(
-        &self,
-        schema: &Schema,
-        columns: &Columns,
-        labels: &Labels,
-        rows: Option<&[usize]>,
-        observer: &mut dyn Observer,
-    ) -> Result<Model> {
-        let preparation = Preparation::fit(schema.clone(), columns, rows, self.fill, self.scaling)?;
+    pub fn fit(&self, data: &Dataset, rows: Option<&[usize]>, observer: &mut dyn Observer) -> Result<Model> {
+        let preparation = Preparation::fit(data.schema.clone(), &data.columns, rows, self.fill, self.scaling)?;
         let (x, y) = match rows {
-            Some(rows) => (preparation.apply_rows(columns, rows)?, labels.select(rows)),
-            None => (preparation.apply(columns)?, labels.clone()),
+            Some(rows) => (preparation.apply_rows(&data.columns, rows)?, data.labels.select(rows)),
+            None => (preparation.apply(&data.columns)?, data.labels.clone()),
         };
-        let class_counts = y.counts();
-        let present: Vec<usize> = (0..class_counts.len()).filter(|&k| class_counts[k] > 0).collect();
-        if let [only] = present[..] {
-            return Err(Error::data(format!(
-                "there is only one class (`{}`, on all {} rows): a metric is learned from rows of two or more",
-                y.classes()[only],
-                y.len()
-            )));
-        }
-        let k = self.voting.k;
-        if k != Voting::CHOOSE && (k == 0 || k > x.rows()) {
-            return Err(Error::parameter(
-                "k",
-                format!("{k} neighbours of {} training rows: give 1 to {}", x.rows(), x.rows()),
-            ));
-        }
+        y.check_two_classes()?;
+        self.classifier.check(x.rows())?;
         let training = Training::new(&x, &y)?;
-        let tried = if k == Voting::CHOOSE { usual_ks(x.rows()) } else { vec![k] };
-        let fit = self.learner.fit_for(&training, &tried, self.voting.weights, observer)?;
-        let parameters = self.learner.parameters_for(&training);
-        let mut voting = self.voting;
-        if k == Voting::CHOOSE {
-            voting.k = match &fit.outcome.choice {
-                Some(choice) => choice.k,
-                None => {
-                    let mapped = fit.metric.transform(&x)?;
-                    let scores = judge_k(&mapped, &y, &tried, voting.weights, Validation::LeaveOneOut)?;
-                    best_k(&scores).unwrap_or(1)
-                }
-            };
-        }
-        Ok(Model {
+        let (fit, classifier) = match self.classifier {
+            ClassifierSpec::Vote { k, weights } => {
+                let (fit, voting) = self.fit_for_votes(&training, k, weights, observer)?;
+                (fit, Classifier::Vote(voting))
+            }
+        };
+        let learned = Provenance {
             method: self.learner.name().to_owned(),
-            parameters,
-            preparation,
-            classes: y.classes().to_vec(),
-            class_counts,
-            metric: fit.metric,
+            parameters: self.learner.parameters_for(&training),
             outcome: fit.outcome,
-            voting,
-            training: Some(TrainingRows { codes: y.codes().to_vec(), x }),
-        })
+        };
+        let classes = (y.classes().to_vec(), y.counts());
+        Model::new(learned, fit.metric, preparation, classes, classifier)?.with_training(TrainingRows { x, y })
+    }
+
+    /// Learns a metric, and how many neighbours vote where that is to be chosen.
+    fn fit_for_votes(
+        &self,
+        training: &Training<'_>,
+        k: K,
+        weights: Weights,
+        observer: &mut dyn Observer,
+    ) -> Result<(Fit, Voting)> {
+        let tried = match k {
+            K::Fixed(k) => vec![k],
+            K::Auto => usual_ks(training.x.rows()),
+        };
+        let fit = self.learner.fit_for(training, &tried, weights, observer)?;
+        let k = match (k, &fit.outcome.choice) {
+            (K::Fixed(k), _) => k,
+            (K::Auto, Some(choice)) => choice.k,
+            (K::Auto, None) => {
+                let mapped = fit.metric.transform(training.x)?;
+                let scores = judge_k(&mapped, training.y, &tried, weights, Validation::LeaveOneOut)?;
+                best_k(&scores).unwrap_or(1)
+            }
+        };
+        Ok((fit, Voting { k, weights }))
     }
 }

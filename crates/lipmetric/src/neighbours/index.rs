@@ -5,7 +5,7 @@ use super::candidates::NO_ROW;
 use super::choose;
 use super::found::Neighbours;
 use super::tree::{self, Tree};
-use crate::{Error, Labels, Matrix, Result};
+use crate::{Error, Matrix, Result};
 use rayon::prelude::*;
 use std::sync::OnceLock;
 
@@ -62,7 +62,7 @@ const TASK: usize = 64;
 
 /// Which row a query must not find.
 #[derive(Clone, Copy)]
-enum Exclude {
+pub(super) enum Exclude {
     Nothing,
     /// The row with the query's own number.
     Itself,
@@ -153,40 +153,6 @@ impl NeighbourIndex {
         Ok(self.search(&self.rows, k, Exclude::Itself))
     }
 
-    /// The squared distance from each query to the nearest row of each class: a row per query, a column per class.
-    /// Infinite for a class without rows.
-    ///
-    /// ```
-    /// use lipmetric::{Labels, Matrix, neighbours::NeighbourIndex};
-    /// let index = NeighbourIndex::new(Matrix::from_rows(&[[0.0], [4.0], [1.0]]))?;
-    /// let nearest = index.nearest_per_class(&Matrix::from_rows(&[[2.0]]), &Labels::from_names(["a", "b", "a"]))?;
-    /// assert_eq!(nearest.row(0), [1.0, 4.0]);
-    /// # Ok::<(), lipmetric::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// If there is not one label per row, if the queries have another number of columns than the rows, or if a
-    /// query is not finite.
-    pub fn nearest_per_class(&self, queries: &Matrix, labels: &Labels) -> Result<Matrix> {
-        self.check_queries(queries)?;
-        nearest_per_class(&self.by_class(labels)?, queries)
-    }
-
-    /// An index over the rows of each class; `None` for a class without rows.
-    pub(crate) fn by_class(&self, labels: &Labels) -> Result<Vec<Option<Self>>> {
-        if labels.len() != self.rows.rows() {
-            return Err(Error::shape("labels of the indexed rows", self.rows.rows(), labels.len()));
-        }
-        let mut members: Vec<Vec<usize>> = labels.counts().into_iter().map(Vec::with_capacity).collect();
-        for (i, &class) in labels.codes().iter().enumerate() {
-            members[class as usize].push(i);
-        }
-        let build = |rows: Vec<usize>| {
-            (!rows.is_empty()).then(|| Self::with_algorithm(self.rows.select_rows(&rows), self.algorithm)).transpose()
-        };
-        members.into_iter().map(build).collect()
-    }
-
     pub(super) fn check_queries(&self, queries: &Matrix) -> Result<()> {
         if queries.cols() != self.rows.cols() {
             return Err(Error::shape("columns of the queries", self.rows.cols(), queries.cols()));
@@ -194,7 +160,7 @@ impl NeighbourIndex {
         check_finite(queries, "query")
     }
 
-    fn search(&self, queries: &Matrix, k: usize, exclude: Exclude) -> Neighbours {
+    pub(super) fn search(&self, queries: &Matrix, k: usize, exclude: Exclude) -> Neighbours {
         let tree = match self.algorithm {
             Algorithm::Brute => false,
             Algorithm::Tree => true,
@@ -235,21 +201,6 @@ impl NeighbourIndex {
     fn brute(&self) -> &Brute {
         self.brute.get_or_init(|| Brute::new(&self.rows))
     }
-}
-
-/// The squared distance from each query to the nearest row of each index, a column per index.
-pub(crate) fn nearest_per_class(classes: &[Option<NeighbourIndex>], queries: &Matrix) -> Result<Matrix> {
-    let count = classes.len();
-    let mut nearest = Matrix::from_vec(queries.rows(), count, vec![f64::INFINITY; queries.rows() * count])?;
-    for (class, index) in classes.iter().enumerate() {
-        if let Some(index) = index {
-            let found = index.search(queries, 1, Exclude::Nothing);
-            for i in 0..queries.rows() {
-                nearest[(i, class)] = found.squared_distances(i)[0];
-            }
-        }
-    }
-    Ok(nearest)
 }
 
 pub(crate) fn check_k(k: usize, most: usize, of: &str) -> Result<()> {

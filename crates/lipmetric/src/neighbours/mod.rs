@@ -16,9 +16,11 @@ mod choose;
 mod distance;
 mod found;
 mod index;
+mod per_class;
 mod screen;
 mod tree;
 
 pub use found::Neighbours;
+pub(crate) use index::check_k;
 pub use index::{Algorithm, NeighbourIndex};
-pub(crate) use index::{check_k, nearest_per_class};
+pub(crate) use per_class::ClassIndex;

@@ -28,12 +28,14 @@
 //! ```
 
 mod columns;
+mod dataset;
 mod fitted;
 mod infer;
 mod parsed;
 mod schema;
 
 pub use columns::{Cells, Columns};
+pub use dataset::Dataset;
 pub use fitted::{Fill, Preparation, Scaling, Step};
 pub use infer::{ColumnRef, Roles};
 pub use schema::{Encoding, Feature, Kind, LabelColumn, Schema, Unseen};

@@ -1,15 +1,11 @@
 //! Comparisons: what is left of one that was given up, and what its differences are worth.
 
-use lipmetric::classify::Weights;
-use lipmetric::data::{Column, Table, Values};
-use lipmetric::data::{Split, holdouts};
+use lipmetric::data::{Column, Split, Table, holdouts};
 use lipmetric::evaluate::statistics::Verdict;
-use lipmetric::evaluate::{
-    Advance, Analysis, Cell, Comparison, Confusion, Entry, Protocol, Subject, Supervisor, Trial,
-};
+use lipmetric::evaluate::{Advance, Analysis, Cell, Comparison, Confusion, Entry, Protocol, Supervisor, Trial, trials};
 use lipmetric::method::{Euclidean, Lip, Outcome};
-use lipmetric::model::{Recipe, Voting};
-use lipmetric::prepare::{Fill, Roles, Scaling, Schema, Unseen};
+use lipmetric::model::Recipe;
+use lipmetric::prepare::{Dataset, Roles};
 use lipmetric::solver::{Observer, Silent, Status};
 use lipmetric::{Error, Labels};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -32,27 +28,14 @@ impl Supervisor for After {
     }
 }
 
-fn subject(name: &str, rows: u32) -> Subject {
-    let column = |name: &str, value: &dyn Fn(u32) -> f64| Column {
-        name: name.into(),
-        values: Values::Number((0..rows).map(value).collect()),
-    };
-    let table = Table {
-        origin: name.into(),
-        columns: vec![
-            column("a", &|i| f64::from(i * 37 % 11) + f64::from(i % 2)),
-            column("b", &|i| f64::from(i * 53 % 17)),
-            column("y", &|i| f64::from(i % 2)),
-        ],
-        named: true,
-        sparse: false,
-        lines: (1..=u64::from(rows)).collect(),
-        first_row: 0,
-    };
-    let schema = Schema::infer(&table, &Roles::default()).unwrap();
-    let columns = schema.read(&table, Unseen::Error).unwrap();
-    let labels = schema.labels(&table).unwrap();
-    Subject { name: name.into(), schema, columns, labels }
+fn subject(name: &str, rows: u32) -> Dataset {
+    let column = |name: &str, value: &dyn Fn(u32) -> f64| Column::numbers(name, (0..rows).map(value).collect());
+    let columns = vec![
+        column("a", &|i| f64::from(i * 37 % 11) + f64::from(i % 2)),
+        column("b", &|i| f64::from(i * 53 % 17)),
+        column("y", &|i| f64::from(i % 2)),
+    ];
+    Dataset::read(&Table::new(name, columns), &Roles::default()).unwrap()
 }
 
 fn without_times(mut comparison: Comparison) -> Comparison {
@@ -66,11 +49,9 @@ fn without_times(mut comparison: Comparison) -> Comparison {
 fn one_that_was_given_up_is_one_with_fewer_repeats() {
     let subjects = [subject("small", 24), subject("large", 40)];
     let lip = Lip::diameter().c_relative(0.1);
-    let voting = Voting { k: 1, weights: Weights::Uniform };
-    let recipe = |learner| Recipe { learner, fill: Fill::Median, scaling: Scaling::Standard, voting };
     let entries = [
-        Entry { name: "NN".into(), recipe: recipe(&Euclidean as &dyn lipmetric::method::Learner) },
-        Entry { name: "Lip".into(), recipe: recipe(&lip) },
+        Entry { name: "NN".into(), recipe: Recipe::new(&Euclidean) },
+        Entry { name: "Lip".into(), recipe: Recipe::new(&lip) },
     ];
     let run = |repeats, fits| {
         let protocol = Protocol { repeats, ..Protocol::default() };
@@ -89,11 +70,11 @@ fn one_that_was_given_up_is_one_with_fewer_repeats() {
     assert_eq!(run(6, 0).unwrap_err(), Error::Interrupted);
     // A single recipe on splits of one's own.
     let splits = holdouts(&subjects[0].labels, 0.6, 6, 0).unwrap();
-    let trials = subjects[0].trials(&entries[1].recipe, &splits, &After(AtomicUsize::new(usize::MAX))).unwrap();
-    for (trial, other) in trials.iter().zip(&whole.cells[0][1].trials) {
+    let tried = |fits| trials(&subjects[0], &entries[1].recipe, &splits, &After(AtomicUsize::new(fits)));
+    for (trial, other) in tried(usize::MAX).unwrap().iter().zip(&whole.cells[0][1].trials) {
         assert_eq!(trial.confusion, other.as_ref().unwrap().confusion);
     }
-    assert!(subjects[0].trials(&entries[1].recipe, &splits, &After(AtomicUsize::new(0))).is_err());
+    assert!(tried(0).is_err());
 }
 
 fn trial(right: usize) -> Trial {

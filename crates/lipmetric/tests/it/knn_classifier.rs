@@ -66,18 +66,19 @@ fn neighbours_at_distance_zero_outvote_all_others() {
 fn infinitely_far_neighbours_share_the_vote() {
     let knn = classifier(&[1e200, -1e200], &["a", "b"], 2, Weights::Distance);
     assert_eq!(knn.predict_proba(&at(0.0)).unwrap().row(0), [0.5, 0.5]);
-    assert_eq!(knn.predict_detailed(&at(0.0)).unwrap()[0].margin, 0.0);
+    assert_eq!(knn.explain(&at(0.0)).unwrap()[0].margin(), 0.0);
 }
 
 #[test]
 fn the_margin_compares_nearest_rows_of_the_predicted_and_of_other_classes() {
     let knn = classifier(&[0.0, 2.0, 2.5, 9.0], &["a", "b", "b", "c"], 3, Weights::Uniform);
-    let told = &knn.predict_detailed(&at(0.5)).unwrap()[0];
+    let told = &knn.explain(&at(0.5)).unwrap()[0];
     assert_eq!(told.label, 1);
-    assert_eq!(told.neighbours, [0, 1, 2]);
-    assert_eq!(told.distances, [0.5, 1.5, 2.0]);
-    assert_eq!((told.nearest, told.margin), (0.5, 0.5 - 1.5));
-    assert_eq!(knn.predict_detailed(&at(2.25)).unwrap()[0].margin, 2.25 - 0.25);
+    let neighbours: Vec<(usize, f64)> = told.neighbours.iter().map(|n| (n.row, n.distance)).collect();
+    assert_eq!(neighbours, [(0, 0.5), (1, 1.5), (2, 2.0)]);
+    assert_eq!((told.same.unwrap().row, told.other.unwrap().row), (1, 0));
+    assert_eq!((told.nearest(), told.margin()), (0.5, 0.5 - 1.5));
+    assert_eq!(knn.explain(&at(2.25)).unwrap()[0].margin(), 2.25 - 0.25);
 }
 
 #[test]
@@ -85,7 +86,7 @@ fn the_margin_is_infinite_when_no_other_class_has_rows() {
     let index = NeighbourIndex::new(Matrix::from_rows(&[[0.0], [1.0]])).unwrap();
     let labels = Labels::from_codes(vec!["a".into(), "b".into()], vec![0, 0]).unwrap();
     let knn = KnnClassifier::new(index, labels, 1, Weights::Uniform).unwrap();
-    assert_eq!(knn.predict_detailed(&at(0.2)).unwrap()[0].margin, f64::INFINITY);
+    assert_eq!(knn.explain(&at(0.2)).unwrap()[0].margin(), f64::INFINITY);
     assert_eq!(knn.predict_proba(&at(0.2)).unwrap().row(0), [1.0, 0.0]);
 }
 
@@ -127,6 +128,6 @@ proptest! {
         let label = knn.predict(&queries).unwrap()[0];
         let most = proba.row(0).iter().copied().fold(0.0, f64::max);
         prop_assert_eq!(proba[(0, label as usize)], most);
-        prop_assert_eq!(knn.predict_detailed(&queries).unwrap()[0].label, label);
+        prop_assert_eq!(knn.explain(&queries).unwrap()[0].label, label);
     }
 }

@@ -96,7 +96,7 @@ fn a_tie_has_radius_zero_and_goes_to_the_first_class() {
     let y = Labels::from_names(["b", "a", "c"]);
     let c = certified_radii(&sample.to(&Matrix::from_rows(&[[0.0]])).unwrap(), &y).unwrap()[0];
     assert_eq!((c.code, c.nearest, c.other, c.radius), (0, 1, 0, 0.0));
-    assert_eq!(certified_accuracy(&[c], &[0], &[0.0, 1e-300]).unwrap(), [1.0, 0.0]);
+    assert_eq!(certified_accuracy(&[(c.code, c.radius)], &[0], &[0.0, 1e-300]).unwrap(), [1.0, 0.0]);
 }
 
 #[test]
@@ -119,11 +119,12 @@ fn certified_accuracy_falls_with_the_radius_and_refuses_bad_input() {
     let queries = random(200, 2, &mut rng);
     let truth: Vec<u32> = queries.as_slice().chunks(2).map(|r| u32::from(r[0] > 0.0)).collect();
     let sample = Mahalanobis::euclidean(&x).unwrap();
-    let certified = certified_radii(&sample.to(&queries).unwrap(), &y).unwrap();
+    let certified: Vec<(u32, f64)> =
+        certified_radii(&sample.to(&queries).unwrap(), &y).unwrap().iter().map(|c| (c.code, c.radius)).collect();
     let grid: Vec<f64> = (0..20).map(|k| f64::from(k) * 0.1).collect();
     let accuracy = certified_accuracy(&certified, &truth, &grid).unwrap();
     assert!(accuracy.windows(2).all(|w| w[0] >= w[1]));
-    let plain = certified.iter().zip(&truth).filter(|(c, t)| c.code == **t).count();
+    let plain = certified.iter().zip(&truth).filter(|(c, t)| c.0 == **t).count();
     assert_eq!(accuracy[0], plain as f64 / 200.0);
     assert!(accuracy[0] > 0.8 && accuracy[19] < 0.5);
     assert!(matches!(certified_accuracy(&certified, &truth[1..], &grid), Err(Error::Shape { .. })));

@@ -4,8 +4,8 @@ use crate::failure::{Failure, Result};
 use crate::method::{LipArgs, Method, MethodArgs, VotingArgs, neighbours};
 use crate::rivals::RivalArgs;
 use clap::{Parser, ValueEnum};
+use lipmetric::classify::K;
 use lipmetric::method::{Learner, TradeOff};
-use lipmetric::model::Voting;
 
 /// The columns without `--methods`: the paper's, and what `fit` does by default.
 pub(super) const USUAL: [&str; 9] = ["lip-d", "lip-d-p", "lip-i", "lip-i-p", "nn", "lmnn", "mcml", "nca", "auto"];
@@ -35,7 +35,7 @@ struct Own {
     #[command(flatten)]
     rivals: RivalArgs,
     #[arg(long, value_parser = neighbours)]
-    k: Option<usize>,
+    k: Option<K>,
 }
 
 /// Options that all columns share where they have no own.
@@ -123,9 +123,9 @@ impl Column {
         Failure::Usage(format!("--methods {}: {why}", self.text))
     }
 
-    pub(super) fn voting(&self, shared: &Shared<'_>) -> Voting {
-        let voting = shared.voting.settings();
-        Voting { k: self.own.k.unwrap_or(voting.k), ..voting }
+    /// How many neighbours vote.
+    pub(super) fn k(&self, shared: &Shared<'_>) -> K {
+        self.own.k.unwrap_or(shared.voting.k())
     }
 
     pub(super) fn is_by_the_paper(&self) -> bool {

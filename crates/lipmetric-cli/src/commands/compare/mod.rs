@@ -13,10 +13,11 @@ use crate::rivals::RivalArgs;
 use crate::session::Session;
 use beside::PaperReport;
 use columns::{Column, Shared, USUAL, column};
+use lipmetric::classify::K;
 use lipmetric::data::Table;
-use lipmetric::evaluate::{Analysis, Comparison, Entry, Protocol, Subject};
+use lipmetric::evaluate::{Analysis, Comparison, Entry, Protocol};
 use lipmetric::method::Learner;
-use lipmetric::model::{Recipe, Voting};
+use lipmetric::prepare::Dataset;
 use lipmetric_io::{Source, datasets, read_table};
 use report::{Report, as_csv};
 use std::time::Instant;
@@ -96,7 +97,8 @@ struct Outcome<'a> {
     analysis: Option<Analysis>,
     protocol: Protocol,
     learners: &'a [Box<dyn Learner>],
-    voting: Vec<Voting>,
+    /// How many neighbours vote, for each column.
+    k: Vec<K>,
     seconds: f64,
 }
 
@@ -115,12 +117,7 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
         .zip(&learners)
         .map(|(column, learner)| Entry {
             name: column.title.clone(),
-            recipe: Recipe {
-                learner: &**learner,
-                fill: args.prepare.fill,
-                scaling: args.prepare.scale,
-                voting: column.voting(&shared),
-            },
+            recipe: args.prepare.recipe(&**learner, args.voting.of(column.k(&shared))),
         })
         .collect();
     let protocol = Protocol { train_fraction: args.train_fraction, repeats: args.repeats, seed: args.seed };
@@ -140,7 +137,7 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
         comparison,
         analysis,
         protocol,
-        voting: entries.iter().map(|e| e.recipe.voting).collect(),
+        k: args.methods.iter().map(|column| column.k(&shared)).collect(),
         learners: &learners,
         seconds: begun.elapsed().as_secs_f64(),
     };
@@ -195,7 +192,7 @@ fn reference(args: &Args) -> Result<usize> {
     }
 }
 
-fn subjects(args: &Args, session: &Session) -> Result<Vec<Subject>> {
+fn subjects(args: &Args, session: &Session) -> Result<Vec<Dataset>> {
     let bundled = || datasets::list().iter().filter(|d| datasets::is_available(d)).map(|d| d.name);
     let names: Vec<&str> =
         if args.data.is_empty() { bundled().collect() } else { args.data.iter().map(String::as_str).collect() };
@@ -204,8 +201,7 @@ fn subjects(args: &Args, session: &Session) -> Result<Vec<Subject>> {
         .map(|name| {
             let table = load(name, args)?;
             session.detail(format!("{name}: {} rows", table.rows()));
-            let data = args.roles.read(&table)?;
-            Ok(Subject { name: name.to_owned(), schema: data.schema, columns: data.columns, labels: data.labels })
+            Ok(args.roles.read(&table)?.named(name))
         })
         .collect()
 }

@@ -2,7 +2,9 @@
 
 use super::beside::PaperReport;
 use super::{Args, Outcome};
-use lipmetric::evaluate::{Analysis, Cell, Comparison, Subject};
+use lipmetric::classify::K;
+use lipmetric::evaluate::{Analysis, Cell, Comparison};
+use lipmetric::prepare::Dataset;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -73,7 +75,7 @@ struct SplitReport<'a> {
 }
 
 impl<'a> Report<'a> {
-    pub(super) fn new(outcome: &'a Outcome<'_>, subjects: &'a [Subject], args: &Args) -> Self {
+    pub(super) fn new(outcome: &'a Outcome<'_>, subjects: &'a [Dataset], args: &Args) -> Self {
         let comparison = &outcome.comparison;
         let best = comparison.best();
         let ranks = comparison.average_ranks();
@@ -81,7 +83,10 @@ impl<'a> Report<'a> {
             name: &comparison.methods[m],
             learner: outcome.learners[m].name(),
             parameters: outcome.learners[m].parameters(),
-            k: Some(outcome.voting[m].k).filter(|&k| k != lipmetric::model::Voting::CHOOSE).unwrap_or(0),
+            k: match outcome.k[m] {
+                K::Fixed(k) => k,
+                K::Auto => 0,
+            },
             best: best.iter().filter(|b| b[m]).count(),
             mean_rank: ranks.as_ref().map(|r| r[m]),
         };

@@ -2,9 +2,9 @@
 
 use super::grid::{Grid, bold, wrap};
 use super::{Args, Outcome};
+use lipmetric::classify::K;
 use lipmetric::evaluate::{Comparison, Summary};
 use lipmetric::method::Learner;
-use lipmetric::model::Voting;
 use lipmetric::solver::Status;
 
 /// How much of a cell is in a line.
@@ -94,10 +94,10 @@ fn caption(outcome: &Outcome<'_>, args: &Args) -> String {
     } else {
         format!("{done} stratified splits")
     };
-    let voting = match args.voting.settings().k {
-        Voting::CHOOSE => "nearest neighbours, as many as leave-one-out says".to_owned(),
-        1 => "1 nearest neighbour".to_owned(),
-        k => format!("{k} nearest neighbours"),
+    let voting = match args.voting.k() {
+        K::Auto => "nearest neighbours, as many as leave-one-out says".to_owned(),
+        K::Fixed(1) => "1 nearest neighbour".to_owned(),
+        K::Fixed(k) => format!("{k} nearest neighbours"),
     };
     let mut text = format!(
         "accuracy in per cent, mean ± standard deviation over {splits}, {} of each class to train (seed {}); missing \

@@ -2,7 +2,7 @@ use super::family::{Family, Member, Traits};
 use super::mix::{distances, unit};
 use super::{Part, Training, Watch};
 use crate::Result;
-use crate::classify::{Weights, vote};
+use crate::classify::{Poll, Weights};
 use crate::data::folds;
 use rayon::prelude::*;
 
@@ -133,6 +133,7 @@ fn predict(
     let judge_row = |q: usize| -> Vec<bool> {
         let truth = data.y.codes()[test[q]];
         let mut hits = Vec::with_capacity(scores.right.len());
+        let mut poll = Poll::new(training.y.classes().len(), votes);
         let mut order: Vec<(f64, u32)> = Vec::with_capacity(codes.len());
         for candidate in &scores.candidates {
             order.clear();
@@ -150,11 +151,11 @@ fn predict(
                 order.truncate(most);
             }
             order.sort_unstable_by(nearer);
-            let classes: Vec<u32> = order.iter().map(|o| codes[o.1 as usize]).collect();
             let squared: Vec<f64> = order.iter().map(|o| o.0).collect();
             for &k in &scores.ks {
-                let k = k.min(classes.len());
-                hits.push(vote(&classes[..k], &squared[..k], votes) == truth);
+                let nearest = &order[..k.min(order.len())];
+                let classes = nearest.iter().map(|o| codes[o.1 as usize]);
+                hits.push(poll.winner(classes, &squared[..nearest.len()]) == truth);
             }
         }
         hits

@@ -1,0 +1,111 @@
+//! Which function of the mapped rows predicts, and what any such function must answer.
+
+use super::Model;
+use super::vote::{Vote, Voting};
+use crate::classify::{K, Prediction, Weights};
+use crate::{Error, Matrix, Result};
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+use std::fmt::Debug;
+
+/// How a fitted model predicts.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Classifier {
+    /// By a vote of the nearest training rows.
+    Vote(Voting),
+}
+
+/// How a model shall predict, before it is fitted.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub enum ClassifierSpec {
+    /// By a vote of the nearest training rows.
+    Vote {
+        /// How many of them.
+        k: K,
+        /// How much each vote counts.
+        weights: Weights,
+    },
+}
+
+impl Default for ClassifierSpec {
+    /// The nearest row alone.
+    fn default() -> Self {
+        Self::Vote { k: K::default(), weights: Weights::default() }
+    }
+}
+
+impl Classifier {
+    /// The vote of neighbours, where it is one.
+    #[must_use]
+    pub fn voting(&self) -> Option<Voting> {
+        match self {
+            Self::Vote(voting) => Some(*voting),
+        }
+    }
+
+    /// Makes a model of this classifier ready to predict.
+    pub(super) fn ready(&self, model: &Model) -> Result<Box<dyn Decide>> {
+        match self {
+            Self::Vote(voting) => Ok(Box::new(Vote::new(model, *voting)?)),
+        }
+    }
+}
+
+impl std::fmt::Display for Classifier {
+    /// As people say it, after "predicts by".
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Vote(voting) => std::fmt::Display::fmt(voting, f),
+        }
+    }
+}
+
+/// A predicted class that holds for all rows near by.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Certified {
+    /// The class and what it rests on.
+    pub prediction: Prediction,
+    /// Every row nearer than this, in the learned metric, is predicted as the same class.
+    pub radius: f64,
+    /// The same as a Euclidean distance on the prepared features.
+    pub radius_prepared: f64,
+}
+
+/// Rows that a model is asked about, before and after its metric's map.
+#[derive(Debug)]
+pub(super) struct Mapped<'a> {
+    pub(super) model: &'a Model,
+    pub(super) prepared: Cow<'a, Matrix>,
+    pub(super) mapped: Matrix,
+}
+
+/// A classifier made ready: what any of them must answer. The rows are of the model that it was made from.
+pub(super) trait Decide: Debug + Send + Sync {
+    /// The class of each row.
+    fn predict(&self, rows: &Mapped<'_>) -> Result<Vec<u32>>;
+
+    /// The class of each row and what it rests on.
+    fn explain(&self, rows: &Mapped<'_>) -> Result<Vec<Prediction>>;
+
+    /// The class of each row and how far it holds; an error where nothing can be certified.
+    fn radii(&self, rows: &Mapped<'_>) -> Result<Vec<Certified>>;
+}
+
+impl ClassifierSpec {
+    /// Checks the parameters against the number of training rows.
+    ///
+    /// # Errors
+    /// If there are fewer rows than neighbours, or no neighbour is asked for.
+    pub(super) fn check(&self, rows: usize) -> Result<()> {
+        match self {
+            Self::Vote { k: K::Fixed(k), .. } if *k == 0 || *k > rows => {
+                Err(Error::parameter("k", format!("{k} neighbours of {rows} training rows: give 1 to {rows}")))
+            }
+            Self::Vote { .. } => Ok(()),
+        }
+    }
+}

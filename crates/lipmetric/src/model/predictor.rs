@@ -1,0 +1,91 @@
+use super::classifier::{Certified, Decide};
+use super::{Model, Rows};
+use crate::classify::Prediction;
+use crate::{Matrix, Result};
+use std::sync::Arc;
+
+/// A model made ready to predict: its training rows are mapped and indexed once, for any number of batches. It can be
+/// shared between threads.
+///
+/// ```
+/// use lipmetric::data::{Column, Table};
+/// use lipmetric::method::Euclidean;
+/// use lipmetric::model::{Predictor, Recipe};
+/// use lipmetric::prepare::{Dataset, Roles};
+/// use lipmetric::{Matrix, solver::Silent};
+/// let x = Column::numbers("x", vec![0.0, 1.0, 8.0, 9.0]);
+/// let table = Table::new("rows", vec![x, Column::texts("kind", ["a", "a", "b", "b"])]);
+/// let model = Recipe::new(&Euclidean).fit(&Dataset::read(&table, &Roles::default())?, None, &mut Silent)?;
+/// let predictor = Predictor::new(model)?;
+/// for batch in [Matrix::from_rows(&[[2.0], [7.0]]), Matrix::from_rows(&[[8.5]])] {
+///     for certified in predictor.radii(&batch)? {
+///         println!("{}: {}", predictor.class(certified.prediction.label), certified.radius);
+///     }
+/// }
+/// assert_eq!(predictor.predict(&Matrix::from_rows(&[[2.0], [7.0]]))?, [0, 1]);
+/// # Ok::<(), lipmetric::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Predictor {
+    model: Arc<Model>,
+    decide: Box<dyn Decide>,
+}
+
+impl Predictor {
+    /// Makes a model ready.
+    ///
+    /// # Errors
+    /// If the model was stored without its training rows, or these cannot be searched.
+    pub fn new(model: impl Into<Arc<Model>>) -> Result<Self> {
+        let model = model.into();
+        let decide = model.ready()?;
+        Ok(Self { model, decide })
+    }
+
+    /// The model.
+    #[must_use]
+    pub fn model(&self) -> &Model {
+        &self.model
+    }
+
+    /// The name of a predicted class.
+    ///
+    /// # Panics
+    /// If there is no such class.
+    #[must_use]
+    pub fn class(&self, label: u32) -> &str {
+        &self.model.classes[label as usize]
+    }
+
+    /// As [`Model::transform`].
+    ///
+    /// # Errors
+    /// As [`Model::transform`].
+    pub fn transform<'a>(&self, rows: impl Into<Rows<'a>>) -> Result<Matrix> {
+        self.model.transform(rows)
+    }
+
+    /// As [`Model::predict`].
+    ///
+    /// # Errors
+    /// As [`Model::predict`].
+    pub fn predict<'a>(&self, rows: impl Into<Rows<'a>>) -> Result<Vec<u32>> {
+        self.decide.predict(&self.model.map(rows.into())?)
+    }
+
+    /// As [`Model::explain`].
+    ///
+    /// # Errors
+    /// As [`Model::explain`].
+    pub fn explain<'a>(&self, rows: impl Into<Rows<'a>>) -> Result<Vec<Prediction>> {
+        self.decide.explain(&self.model.map(rows.into())?)
+    }
+
+    /// As [`Model::radii`].
+    ///
+    /// # Errors
+    /// As [`Model::radii`].
+    pub fn radii<'a>(&self, rows: impl Into<Rows<'a>>) -> Result<Vec<Certified>> {
+        self.decide.radii(&self.model.map(rows.into())?)
+    }
+}

@@ -1,0 +1,81 @@
+use super::Model;
+use super::classifier::{Certified, Decide, Mapped};
+use crate::classify::{KnnClassifier, Prediction, Weights};
+use crate::lipschitz::Certifier;
+use crate::neighbours::NeighbourIndex;
+use crate::{Error, Result};
+use serde::{Deserialize, Serialize};
+use std::sync::OnceLock;
+
+/// The vote of the nearest training rows.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Voting {
+    /// How many neighbours vote.
+    pub k: usize,
+    /// How much each vote counts.
+    pub weights: Weights,
+}
+
+impl std::fmt::Display for Voting {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let votes = match self.weights {
+            Weights::Uniform => "",
+            Weights::Distance => ", votes weighted by inverse distance",
+        };
+        write!(f, "{} nearest{votes}", self.k)
+    }
+}
+
+/// The training rows of a model, mapped and indexed.
+#[derive(Debug)]
+pub(super) struct Vote {
+    knn: KnnClassifier,
+    /// Made when the first radius is asked for.
+    certifier: OnceLock<Certifier>,
+}
+
+impl Vote {
+    pub(super) fn new(model: &Model, voting: Voting) -> Result<Self> {
+        let rows = model.training_rows()?;
+        let index = NeighbourIndex::new(model.metric.transform(&rows.x)?)?;
+        let knn = KnnClassifier::new(index, rows.y.clone(), voting.k, voting.weights)?;
+        Ok(Self { knn, certifier: OnceLock::new() })
+    }
+
+    fn certifier(&self, model: &Model) -> Result<&Certifier> {
+        if self.knn.k() != 1 {
+            return Err(Error::parameter(
+                "radius",
+                format!(
+                    "radii are certified for one nearest neighbour, and this model lets {} vote; fit it with one \
+                     (the parameter `k`)",
+                    self.knn.k()
+                ),
+            ));
+        }
+        if let Some(made) = self.certifier.get() {
+            return Ok(made);
+        }
+        let made = Certifier::new(&model.metric, &model.training_rows()?.x, self.knn.index().rows())?;
+        Ok(self.certifier.get_or_init(|| made))
+    }
+}
+
+impl Decide for Vote {
+    fn predict(&self, rows: &Mapped<'_>) -> Result<Vec<u32>> {
+        self.knn.predict(&rows.mapped)
+    }
+
+    fn explain(&self, rows: &Mapped<'_>) -> Result<Vec<Prediction>> {
+        self.knn.explain(&rows.mapped)
+    }
+
+    fn radii(&self, rows: &Mapped<'_>) -> Result<Vec<Certified>> {
+        let certifier = self.certifier(rows.model)?;
+        let told = self.knn.explain(&rows.mapped)?;
+        let distances = told.iter().map(|p| (p.nearest(), p.other.map(|n| n.distance)));
+        let radii = certifier.radii(&rows.model.metric, &rows.prepared, &rows.mapped, distances)?;
+        let certified = |(prediction, (radius, radius_prepared))| Certified { prediction, radius, radius_prepared };
+        Ok(told.into_iter().zip(radii).map(certified).collect())
+    }
+}

@@ -1,0 +1,65 @@
+use super::{Columns, Roles, Schema};
+use crate::data::Table;
+use crate::{Error, Labels, Result};
+
+/// A label with more different values than this, on more than half of the rows, is taken for a measurement.
+const MANY_CLASSES: usize = 20;
+
+/// A labelled table, its columns told apart: what a model is fitted on.
+///
+/// ```
+/// use lipmetric::data::{Column, Table};
+/// use lipmetric::prepare::{Dataset, Roles};
+/// let table = Table::new("rows", vec![Column::numbers("x", vec![1.0, 2.0]), Column::texts("kind", ["a", "b"])]);
+/// let data = Dataset::read(&table, &Roles::default())?;
+/// assert_eq!(data.labels.classes(), ["a", "b"]);
+/// assert_eq!(data.schema.features[0].name, "x");
+/// # Ok::<(), lipmetric::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Dataset {
+    /// What messages and reports call it.
+    pub name: String,
+    /// What its columns are.
+    pub schema: Schema,
+    /// Its features.
+    pub columns: Columns,
+    /// Its labels.
+    pub labels: Labels,
+}
+
+impl Dataset {
+    /// Decides what the columns of a table are and reads them. The data set is called what the table's origin is.
+    ///
+    /// # Errors
+    /// If a column cannot be told or read (see [`Schema::infer`]), all rows are of one class, or the label is a different
+    /// value on most rows: then it is a measurement, not a class.
+    pub fn read(table: &Table, roles: &Roles) -> Result<Self> {
+        let (schema, columns) = Schema::infer_columns(table, roles)?;
+        let labels = schema.labels(table)?;
+        check_classes(table, &schema, &labels)?;
+        Ok(Self { name: table.origin.clone(), schema, columns, labels })
+    }
+
+    /// The same under another name.
+    #[must_use]
+    pub fn named(mut self, name: impl Into<String>) -> Self {
+        self.name = name.into();
+        self
+    }
+}
+
+fn check_classes(table: &Table, schema: &Schema, labels: &Labels) -> Result<()> {
+    let origin = &table.origin;
+    let remedy = "the parameter `label` names the label's column";
+    labels.check_two_classes().map_err(|e| Error::data(format!("{origin}: {e}; {remedy}")))?;
+    let (classes, rows) = (labels.classes().len(), labels.len());
+    if classes > MANY_CLASSES && 2 * classes > rows {
+        let name = schema.label.as_ref().map_or("", |l| l.name.as_str());
+        return Err(Error::data(format!(
+            "{origin}: column `{name}` has {classes} different values on {rows} rows, so it is hardly a class; {remedy}"
+        )));
+    }
+    Ok(())
+}
