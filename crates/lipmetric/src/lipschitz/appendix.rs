@@ -99,8 +99,7 @@ pub fn lmnn_pull(metric: &Metric, x: &Matrix, labels: &Labels) -> Result<LmnnPul
     let local = LocalRatios::new(&rho, labels)?;
     let n = x.rows();
     let mut pulls = vec![0.0; n];
-    for class in 0..labels.classes().len() as u32 {
-        let rows: Vec<usize> = (0..n).filter(|&i| labels.codes()[i] == class).collect();
+    for rows in labels.members() {
         if rows.len() < 2 {
             continue;
         }

@@ -1,9 +1,8 @@
 //! The Lipschitz constant of labels, or of any function, on the sample.
 
 use super::check_values;
-use super::distance::Distance;
 use super::pair::{Groups, margin};
-use super::search::{Best, Floor, Index, Score, measured, rooted};
+use crate::neighbours::{Best, Distance, Floor, Index, Score, measured, rooted};
 use crate::{Labels, Result};
 use serde::Serialize;
 

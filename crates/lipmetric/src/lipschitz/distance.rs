@@ -1,49 +1,8 @@
-//! Which distance: the traits that everything in this module is generic over, and the Mahalanobis family.
+//! The Mahalanobis family of distances, and the promise of a triangle inequality.
 
+use crate::neighbours::{Coordinates, Cross, Distance, check_finite, squared_distance};
 use crate::{Error, Matrix, Metric, Result};
 use std::marker::PhantomData;
-
-/// Distances from *queries* to the *points* of a sample.
-///
-/// [`Distance`] is the case in which the queries are the sample itself.
-pub trait Cross: Sync {
-    /// Number of queries.
-    fn queries(&self) -> usize;
-
-    /// Number of sample points.
-    fn points(&self) -> usize;
-
-    /// The distance from query `q` to point `i`.
-    fn get(&self, q: usize, i: usize) -> f64;
-
-    /// Coordinates whose Euclidean distances these are, where there are any: with them, whole groups of pairs are
-    /// ruled out by bounds and the rest is computed in blocks. The default is none; then every pair is visited.
-    fn coordinates(&self) -> Option<Coordinates<'_>> {
-        None
-    }
-
-    /// How far [`Self::get`] may be from the exact distance by rounding, for a computed distance of `d`. The default
-    /// claims that it is exact.
-    fn rounding(&self, d: f64) -> f64 {
-        let _ = d;
-        0.0
-    }
-}
-
-/// Distances between the points of one finite sample: symmetric, not negative, zero from a point to itself.
-///
-/// Whether the *triangle inequality* holds as well is said by [`TrueMetric`], in the type.
-pub trait Distance: Cross {
-    /// Number of points.
-    fn len(&self) -> usize {
-        self.points()
-    }
-
-    /// Whether there is no point.
-    fn is_empty(&self) -> bool {
-        self.points() == 0
-    }
-}
 
 /// A promise: the triangle inequality holds, among the points and from queries to points.
 ///
@@ -57,17 +16,6 @@ pub trait Distance: Cross {
 /// doubling_dimension(&rho, &DoublingOptions::default()); // the squared form is not a `TrueMetric`
 /// ```
 pub trait TrueMetric: Cross {}
-
-/// Rows whose Euclidean distances (or the squares of them) are the distances in question.
-#[derive(Debug, Clone, Copy)]
-pub struct Coordinates<'a> {
-    /// A row per query.
-    pub queries: &'a Matrix,
-    /// A row per sample point, of the same length.
-    pub points: &'a Matrix,
-    /// Whether the distance is the square of the Euclidean one.
-    pub squared: bool,
-}
 
 /// How a distance derives from a squared Euclidean one: [`Root`] or [`Square`].
 pub trait Power: Sync + Send + private::Sealed {
@@ -198,7 +146,7 @@ impl<P: Power> Cross for Vectors<P> {
     }
 
     fn get(&self, q: usize, i: usize) -> f64 {
-        finish::<P>(squared_euclidean(self.mapped.row(q), self.mapped.row(i)))
+        finish::<P>(squared_distance(self.mapped.row(q), self.mapped.row(i)))
     }
 
     fn coordinates(&self) -> Option<Coordinates<'_>> {
@@ -223,7 +171,7 @@ impl<P: Power> Cross for VectorsTo<'_, P> {
     }
 
     fn get(&self, q: usize, i: usize) -> f64 {
-        finish::<P>(squared_euclidean(self.mapped.row(q), self.sample.mapped.row(i)))
+        finish::<P>(squared_distance(self.mapped.row(q), self.sample.mapped.row(i)))
     }
 
     fn coordinates(&self) -> Option<Coordinates<'_>> {
@@ -236,18 +184,6 @@ impl<P: Power> Cross for VectorsTo<'_, P> {
 }
 
 impl TrueMetric for VectorsTo<'_, Root> {}
-
-/// The squared Euclidean distance, coordinate after coordinate. The block kernels add in the same order, so that
-/// a pair's distance is the same bit for bit wherever it is computed.
-#[inline(always)]
-pub(crate) fn squared_euclidean(a: &[f64], b: &[f64]) -> f64 {
-    let mut sum = 0.0;
-    for (x, y) in a.iter().zip(b) {
-        let d = x - y;
-        sum += d * d;
-    }
-    sum
-}
 
 #[inline(always)]
 fn finish<P: Power>(squared: f64) -> f64 {
@@ -279,16 +215,6 @@ fn row_rounding(metric: &Metric, x: &[f64]) -> f64 {
         sum += magnitude * magnitude;
     }
     unit * sum.sqrt()
-}
-
-fn check_finite(x: &Matrix, what: &str) -> Result<()> {
-    match x.first_non_finite() {
-        None => Ok(()),
-        Some((i, j)) => Err(Error::data(format!(
-            "{what} {i}, column {j}: the value is {}; distances need finite numbers (fill or drop missing values)",
-            x[(i, j)]
-        ))),
-    }
 }
 
 /// Squares of differences must neither overflow nor all underflow.

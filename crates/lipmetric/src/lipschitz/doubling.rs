@@ -1,7 +1,7 @@
 //! The doubling dimension (Definition 6), enclosed between two estimates.
 
-use super::distance::{Distance, TrueMetric};
-use super::search::measured;
+use super::distance::TrueMetric;
+use crate::neighbours::{Distance, measured};
 use crate::{Error, Result};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;

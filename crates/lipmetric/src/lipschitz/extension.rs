@@ -1,10 +1,9 @@
 //! McShane-Whitney extensions (Theorem 1) and the classifiers that they make.
 
 use super::constant::{constant_of_margins, lipschitz_constant_of};
-use super::distance::{Cross, Distance, squared_euclidean};
 use super::pair::Groups;
-use super::search::{Best, Index, Score, rooted};
 use super::{check_labels, check_values};
+use crate::neighbours::{Best, Cross, Distance, Index, Score, rooted, squared_distance};
 use crate::{Error, Labels, Result};
 
 /// Queries that are answered at a time: what bounds the memory.
@@ -52,21 +51,6 @@ impl<'a, D: Distance> Extension<'a, D> {
         };
         let index = Index::new(sample, (0..sample.len()).collect(), values.to_vec());
         Ok(Self { sample, index, constant: least, least })
-    }
-
-    /// The same with a larger constant.
-    ///
-    /// # Errors
-    /// If `constant` is not finite or is below the function's own: then it would not take the values on the sample.
-    pub fn with_constant(mut self, constant: f64) -> Result<Self> {
-        self.constant = raised(constant, self.least)?;
-        Ok(self)
-    }
-
-    /// The constant `L`.
-    #[must_use]
-    pub fn constant(&self) -> f64 {
-        self.constant
     }
 
     /// `U_alpha` at the queries, in memory that grows with their number only.
@@ -149,21 +133,6 @@ impl<'a, D: Distance> ExtensionClassifier<'a, D> {
         Ok(Self { sample, groups, indices, constant: least, least })
     }
 
-    /// The same with a larger constant.
-    ///
-    /// # Errors
-    /// If `constant` is not finite or is below the smallest admissible one.
-    pub fn with_constant(mut self, constant: f64) -> Result<Self> {
-        self.constant = raised(constant, self.least)?;
-        Ok(self)
-    }
-
-    /// The constant `L`.
-    #[must_use]
-    pub fn constant(&self) -> f64 {
-        self.constant
-    }
-
     /// Classifies the queries.
     ///
     /// # Errors
@@ -219,7 +188,7 @@ impl<'a, D: Distance> ExtensionClassifier<'a, D> {
 
 fn raw<C: Cross + ?Sized>(queries: &C, q: usize, i: usize) -> f64 {
     match queries.coordinates() {
-        Some(c) => squared_euclidean(c.queries.row(q), c.points.row(i)),
+        Some(c) => squared_distance(c.queries.row(q), c.points.row(i)),
         None => queries.get(q, i),
     }
 }
@@ -242,6 +211,30 @@ fn finite_constant(constant: f64, i: usize, j: usize) -> Result<f64> {
          the rows out, or give both the same value)"
     )))
 }
+
+/// What an extension's constant can be, the same for a function and for a classifier.
+macro_rules! constant {
+    ($($extension:ident),+) => {$(
+        impl<D> $extension<'_, D> {
+            /// The constant `L`.
+            #[must_use]
+            pub fn constant(&self) -> f64 {
+                self.constant
+            }
+
+            /// The same with a larger constant.
+            ///
+            /// # Errors
+            /// If `constant` is not finite or is below the least that is admissible, the function's own on the sample: then
+            /// the extension would not take the values there.
+            pub fn with_constant(mut self, constant: f64) -> Result<Self> {
+                self.constant = raised(constant, self.least)?;
+                Ok(self)
+            }
+        }
+    )+};
+}
+constant!(Extension, ExtensionClassifier);
 
 fn raised(constant: f64, least: f64) -> Result<f64> {
     if constant.is_finite() && constant >= least {

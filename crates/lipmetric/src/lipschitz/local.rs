@@ -1,10 +1,9 @@
 //! Local Lipschitz margin ratios (Definition 5) and their distribution over the instances.
 
 use super::check_labels;
-use super::distance::Distance;
 use super::margins::ratio;
 use super::pair::{Groups, diameter_of, indices};
-use super::search::{Best, Nearest, from_raw, measured};
+use crate::neighbours::{Best, Distance, Nearest, from_raw, measured};
 use crate::{Error, Labels, Result};
 use serde::Serialize;
 

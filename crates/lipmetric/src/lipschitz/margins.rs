@@ -2,9 +2,9 @@
 
 use super::check_labels;
 use super::constant::LipschitzConstant;
-use super::distance::{Distance, TrueMetric};
-use super::farthest::farthest;
-use super::pair::{Pair, diameter, margins_between};
+use super::distance::TrueMetric;
+use super::pair::{diameter, margins_between};
+use crate::neighbours::{Distance, Pair, farthest};
 use crate::{Labels, Result};
 use serde::Serialize;
 

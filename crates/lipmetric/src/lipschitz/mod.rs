@@ -27,35 +27,31 @@ mod constant;
 mod distance;
 mod doubling;
 mod extension;
-mod farthest;
 mod local;
 mod margins;
 mod matching;
 mod other;
 mod pair;
 mod radius;
-mod range;
 mod report;
-mod search;
 mod trade_off;
-mod tree;
 
+#[doc(no_inline)]
+pub use crate::neighbours::{Coordinates, Cross, Distance, Pair};
 pub use appendix::{LmmlPenalty, LmnnPull, lmml_penalty, lmnn_pull};
 pub use bounds::{Bound, FatShattering, LearningBound, fat_shattering_bound, learning_bound};
 pub use constant::{LipschitzConstant, lipschitz_constant, lipschitz_constant_of};
-pub use distance::{
-    Coordinates, Cross, Distance, Mahalanobis, Power, Root, Square, SquaredMahalanobis, TrueMetric, Vectors, VectorsTo,
-};
+pub use distance::{Mahalanobis, Power, Root, Square, SquaredMahalanobis, TrueMetric, Vectors, VectorsTo};
 pub use doubling::{DoublingDimension, DoublingOptions, doubling_dimension};
 pub use extension::{Decision, Extension, ExtensionClassifier};
 pub use local::{Histogram, LocalRatio, LocalRatios, LocalSummary, local_ratio};
 pub use margins::{ClassDiameter, ClassMargin, Margins, Surrogates};
 pub use other::{AsMetric, Closure, ClosureTo, Precomputed, PrecomputedCross};
-pub use pair::{Pair, diameter, diameter_of, margin};
+pub use pair::{diameter, diameter_of, margin};
 pub(crate) use radius::Certifier;
 pub use radius::{CertifiedRadius, certified_accuracy, certified_radii, input_radius_factor};
 pub use report::{Report, ReportOptions, SampleBounds};
-pub use trade_off::{Cover, TradeOff, TradeOffOptions, TradeOffPoint, minimum_cover, trade_off};
+pub use trade_off::{Cover, TradeOffCurve, TradeOffOptions, TradeOffPoint, minimum_cover, trade_off};
 
 use crate::{Error, Labels, Result};
 use pair::Groups;

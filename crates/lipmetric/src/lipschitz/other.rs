@@ -1,6 +1,7 @@
 //! Distances that are no Mahalanobis form: a closure, a precomputed matrix, and the promise of a triangle inequality.
 
-use super::distance::{Coordinates, Cross, Distance, TrueMetric};
+use super::distance::TrueMetric;
+use crate::neighbours::{Coordinates, Cross, Distance};
 use crate::{Error, Matrix, Result};
 
 /// The rows of a matrix under any function of two rows.

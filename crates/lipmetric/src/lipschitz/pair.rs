@@ -1,22 +1,8 @@
 //! Pairs of rows that attain something, and the groups that labels make of the rows.
 
-use super::distance::Cross;
-use super::farthest::farthest;
-use super::search::{Best, Floor, Index, Nearest, from_raw};
-use super::{Distance, check_labels};
+use super::check_labels;
+use crate::neighbours::{Best, Cross, Distance, Floor, Index, Nearest, Pair, farthest, from_raw};
 use crate::{Labels, Result};
-use serde::Serialize;
-
-/// Two rows and the distance between them.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Pair {
-    /// The smaller row number.
-    pub i: usize,
-    /// The larger row number.
-    pub j: usize,
-    /// Their distance.
-    pub distance: f64,
-}
 
 /// The rows of each class, for the classes that have any.
 #[derive(Debug)]

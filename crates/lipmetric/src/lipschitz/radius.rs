@@ -1,8 +1,8 @@
 //! Certified radii: how far an instance can move before its label can change.
 
-use super::distance::{Cross, Root, TrueMetric, check_range, map_rounding, rounding};
+use super::distance::{Root, TrueMetric, check_range, map_rounding, rounding};
 use super::pair::{Groups, indices};
-use super::search::{Best, Nearest, from_raw};
+use crate::neighbours::{Best, Cross, Nearest, from_raw};
 use crate::{Error, Labels, Matrix, Metric, Result, linalg};
 use serde::Serialize;
 

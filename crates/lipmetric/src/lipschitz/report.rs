@@ -1,11 +1,12 @@
 //! Everything that the toolbox says of a labelled sample, in one structure.
 
 use super::bounds::{FatShattering, LearningBound, fat_shattering_bound, learning_bound};
-use super::distance::{Distance, TrueMetric};
+use super::distance::TrueMetric;
 use super::doubling::{DoublingDimension, DoublingOptions, doubling_dimension};
 use super::local::{LocalRatios, LocalSummary};
 use super::margins::{Margins, Surrogates};
-use super::trade_off::{TradeOff, TradeOffOptions, minimum_cover, trade_off};
+use super::trade_off::{TradeOffCurve, TradeOffOptions, minimum_cover, trade_off};
+use crate::neighbours::Distance;
 use crate::{Labels, Result};
 use serde::Serialize;
 
@@ -63,7 +64,7 @@ pub struct Report {
     /// The bounds without errors; none for more than two classes (see the first point of the trade-off).
     pub bounds: Option<SampleBounds>,
     /// What giving up rows does to the bound.
-    pub trade_off: TradeOff,
+    pub trade_off: TradeOffCurve,
     /// The rows to give up at the best point of the trade-off.
     pub best_drop: Vec<usize>,
 }

@@ -2,11 +2,10 @@
 
 use super::bounds::{Bound, fat_shattering_bound, learning_bound};
 use super::check_labels;
-use super::distance::{Distance, TrueMetric};
+use super::distance::TrueMetric;
 use super::matching::{Growing, minimum_vertex_cover};
 use super::pair::{Groups, diameter, indices};
-use super::range::{Close, close_pairs};
-use super::search::{Best, Nearest, from_raw, rooted};
+use crate::neighbours::{Best, Close, Distance, Nearest, close_pairs, from_raw, rooted};
 use crate::{Error, Labels, Result};
 use serde::Serialize;
 
@@ -44,7 +43,7 @@ pub struct TradeOffPoint {
 
 /// The curve from the number of rows given up to the bound.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct TradeOff {
+pub struct TradeOffCurve {
     /// A point per number of rows: 0, 1, 2, ... for two classes; 0, 2, 4, ... for more.
     pub curve: Vec<TradeOffPoint>,
     /// The position in `curve` of the smallest bound (the first of equal ones).
@@ -56,7 +55,7 @@ pub struct TradeOff {
     pub complete: bool,
 }
 
-impl TradeOff {
+impl TradeOffCurve {
     /// The point with the smallest bound.
     #[must_use]
     pub fn best_point(&self) -> TradeOffPoint {
@@ -86,7 +85,7 @@ impl TradeOff {
 /// # Errors
 /// If the labels do not fit the sample or are of one class only, an option is out of range, or a distance is not a
 /// finite number of at least 0.
-pub fn trade_off<D>(distance: &D, labels: &Labels, options: &TradeOffOptions) -> Result<TradeOff>
+pub fn trade_off<D>(distance: &D, labels: &Labels, options: &TradeOffOptions) -> Result<TradeOffCurve>
 where
     D: Distance + TrueMetric + ?Sized,
 {
@@ -96,7 +95,7 @@ where
     }
     let two = groups.rows.len() == 2;
     let limit = enough(distance, &groups, options.max_drop)?;
-    let found = close_pairs(distance, &groups, limit, options.max_pairs)?;
+    let found = close_pairs(distance, &groups.rows, limit, options.max_pairs)?;
     let margins = if two {
         matched_margins(&groups, &found.pairs, options.max_drop)
     } else {
@@ -116,7 +115,7 @@ where
         }
     }
     let complete = found.complete || curve.len() > options.max_drop / step;
-    Ok(TradeOff { curve, best, exact: two, complete })
+    Ok(TradeOffCurve { curve, best, exact: two, complete })
 }
 
 fn point(
@@ -244,7 +243,7 @@ pub fn minimum_cover<D: Distance + ?Sized>(distance: &D, labels: &Labels, margin
         return Err(Error::parameter("margin", format!("{margin} is not a distance")));
     }
     let limit = if rooted(distance) { margin * margin * (1.0 + 1e-12) } else { margin };
-    let mut pairs = close_pairs(distance, &groups, limit, usize::MAX)?.pairs;
+    let mut pairs = close_pairs(distance, &groups.rows, limit, usize::MAX)?.pairs;
     pairs.retain(|p| from_raw(distance, p.raw) < margin);
     let mut rows: Vec<usize> = Vec::new();
     if groups.rows.len() == 2 {

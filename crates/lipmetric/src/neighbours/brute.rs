@@ -1,7 +1,7 @@
 //! Exhaustive search: every query against every row, tile by tile, screened in single precision.
 
 use super::candidates::Candidates;
-use super::screen::{AlignedBuffer, Frame, Viewpoint, any_passes, excess, lines, panel_width, scores};
+use super::screen::{AlignedBuffer, Packing, Viewpoint, any_passes, excess, lines, panel_width, scores};
 use crate::Matrix;
 use pulp::{Simd, WithSimd};
 
@@ -17,11 +17,11 @@ pub(super) const BLOCK: usize = GROUP * GROUPS;
 /// Packed rows that stay in the first-level cache while a block of queries goes over them.
 const TILE_BYTES: usize = 16 << 10;
 
-/// All rows packed in one frame.
+/// All rows packed about one centre.
 #[derive(Debug)]
 pub(super) struct Brute {
     centre: Vec<f64>,
-    frame: Frame,
+    packing: Packing,
     packed: AlignedBuffer,
     panels: usize,
     width: usize,
@@ -51,14 +51,14 @@ impl Brute {
     pub(super) fn new(rows: &Matrix) -> Self {
         let width = panel_width();
         let centre = mean(rows);
-        let frame = Frame::of((0..rows.rows()).map(|i| rows.row(i)), &centre);
-        let panels = if frame.usable() { rows.rows().div_ceil(width) } else { 0 };
+        let packing = Packing::of((0..rows.rows()).map(|i| rows.row(i)), &centre);
+        let panels = if packing.usable() { rows.rows().div_ceil(width) } else { 0 };
         let mut packed = AlignedBuffer::new(panels * (rows.cols() + 1) * width);
-        if frame.usable() {
+        if packing.usable() {
             let out = &mut packed.as_mut_slice()[..panels * (rows.cols() + 1) * width];
-            frame.pack((0..rows.rows()).map(|i| rows.row(i)), &centre, width, out);
+            packing.pack((0..rows.rows()).map(|i| rows.row(i)), &centre, width, out);
         }
-        Self { centre, frame, packed, panels, width }
+        Self { centre, packing, packed, panels, width }
     }
 
     /// Searches for up to [`BLOCK`] queries, each with the row that it must not find. Hands the answers to
@@ -77,7 +77,7 @@ impl Brute {
             candidates.reset(excluded);
             let (group, lane) = (i / GROUP, i % GROUP);
             let out = work.queries[group * columns..][..columns].iter_mut().map(|line| &mut line[lane]);
-            match self.frame.view(query, &self.centre, out) {
+            match self.packing.view(query, &self.centre, out) {
                 Some(view) => {
                     work.views[i] = view;
                     work.thresholds[group][lane] = f32::MAX;

@@ -1,9 +1,9 @@
 //! When the tree is worth taking.
 
+use super::balls::LEAF;
 use super::brute::{self, Brute};
 use super::candidates::NO_ROW;
 use super::distance::squared_distance;
-use super::tree::LEAF;
 use crate::Matrix;
 
 /// With fewer rows brute force is always faster.

@@ -1,6 +1,18 @@
 //! What a search returns.
 
 use rayon::prelude::*;
+use serde::Serialize;
+
+/// Two rows and the distance between them.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Pair {
+    /// The smaller row number.
+    pub i: usize,
+    /// The larger row number.
+    pub j: usize,
+    /// Their distance.
+    pub distance: f64,
+}
 
 /// The nearest rows of each query, nearest first; among equal distances the lower row index comes first.
 ///

@@ -1,26 +1,52 @@
-//! Exact search for the nearest rows.
+//! Exact search for rows: the nearest, the farthest, those within a distance, those of the highest score.
 //!
-//! | file | what it does |
-//! |---|---|
-//! | `index` | [`NeighbourIndex`]: rows to search in, the choice of how, checks |
-//! | `choose` | the rule of [`Algorithm::Auto`] |
-//! | `brute`, `tree` | the two searches |
-//! | `screen` | scores in single precision with a bound on their error: the kernel of both |
-//! | `candidates` | which rows may still be among the nearest, given such scores |
-//! | `distance` | the distance that decides in the end |
-//! | `found` | [`Neighbours`]: what a search returns |
+//! Every search answers by one distance, squared differences added in `f64` from the first
+//! column to the last, and breaks ties by the lower row number. What is cheaper (single precision, boxes, balls, inner
+//! products) only decides what need not be looked at, with a bound on its own error. So the answers are the same bits for
+//! any structure, any number of threads and any division of the queries.
+//!
+//! A file per question:
+//!
+//! | question | file | searched by |
+//! |---|---|---|
+//! | which `k` rows are nearest? | `nearest`: [`NeighbourIndex`] | brute force or a tree of balls, whichever is faster |
+//! | which row of each class is nearest? | `per_class` | the same, an index per class |
+//! | which row has the highest score? (a score falls with the distance and may depend on a value per row) | `best` | boxes, tiles of inner products, or pair by pair |
+//! | which two rows are farthest apart? | `farthest` | boxes or tiles |
+//! | which pairs of different classes are within a distance? | `within` | boxes or pair by pair |
+//!
+//! Two trees, because they are good at different things:
+//!
+//! - `balls`: shallow, 64 children to a node, and all of them scored at once in single precision (`screen`). A query for
+//!   `k` neighbours keeps a set of candidates with intervals (`candidates`), and measures few rows. It is the faster one
+//!   for votes, in any number of columns where a tree helps at all; `choose` decides against brute force (`brute`).
+//! - `boxes`: a k-d tree in double precision whose bounds are exact in floating point, and whose nodes carry the range of
+//!   a value. It can bound *any* score that falls with the distance (`u - L rho`, a slope), and distances from above, which
+//!   balls with their rounding margins cannot do as tightly. Up to 16 columns; beyond, tiles of inner products screen.
+//!
+//! `distance` has the distance itself and [`Cross`], by which `best`, `farthest` and `within` also take distances that have
+//! no coordinates. `found` is what searches return.
 
+mod balls;
+mod best;
+mod boxes;
 mod brute;
 mod candidates;
 mod choose;
 mod distance;
+mod farthest;
 mod found;
-mod index;
+mod nearest;
 mod per_class;
 mod screen;
-mod tree;
+mod within;
 
-pub use found::Neighbours;
-pub(crate) use index::check_k;
-pub use index::{Algorithm, NeighbourIndex};
+pub(crate) use best::{Best, Floor, Index, Nearest, Score};
+pub use distance::{Coordinates, Cross, Distance};
+pub(crate) use distance::{check_finite, from_raw, measured, rooted, squared_distance};
+pub(crate) use farthest::farthest;
+pub use found::{Neighbours, Pair};
+pub(crate) use nearest::check_k;
+pub use nearest::{Algorithm, NeighbourIndex};
 pub(crate) use per_class::ClassIndex;
+pub(crate) use within::{Close, close_pairs};

@@ -1,6 +1,6 @@
 //! The nearest row of each class.
 
-use super::index::{Exclude, NeighbourIndex};
+use super::nearest::{Exclude, NeighbourIndex};
 use crate::{Error, Labels, Matrix, Result};
 
 /// Rows to search in, class by class: an index over the rows of each.

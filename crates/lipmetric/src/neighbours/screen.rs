@@ -2,7 +2,7 @@
 //!
 //! For a row `r` and a query `q`, both taken relative to a common centre and multiplied by a power of two, the
 //! kernel computes the score `|r|^2 / 2 - q.r` in single precision. Half the squared distance is the score plus
-//! `|q|^2 / 2`, up to an error that [`Frame::error`] bounds rigorously.
+//! `|q|^2 / 2`, up to an error that [`Packing::error`] bounds rigorously.
 
 use pulp::Simd;
 
@@ -63,16 +63,16 @@ impl AlignedBuffer {
 
 /// The common centre and scale of a set of packed rows.
 #[derive(Debug, Clone)]
-pub(super) struct Frame {
+pub(super) struct Packing {
     /// Power of two; 0 if these rows cannot be screened and must be measured directly.
     scale: f64,
-    /// `2 / scale^2`: from half squared distances in this frame to squared distances.
+    /// `2 / scale^2`: from half squared distances as packed to squared distances.
     unscale: f64,
     /// Largest norm of a packed row.
     norm: f64,
 }
 
-/// A query seen from a [`Frame`].
+/// A query seen from a [`Packing`].
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Viewpoint {
     half_norm2: f64,
@@ -100,8 +100,8 @@ impl Viewpoint {
     pub(super) const NOTHING_PASSES: f32 = f32::NEG_INFINITY;
 }
 
-impl Frame {
-    /// The frame of rows about `centre`, chosen so that the largest coordinate is about one.
+impl Packing {
+    /// The packing of rows about `centre`, chosen so that the largest coordinate is about one.
     pub(super) fn of<'a>(rows: impl Iterator<Item = &'a [f64]>, centre: &[f64]) -> Self {
         let unusable = Self { scale: 0.0, unscale: 0.0, norm: 0.0 };
         if centre.len() > MOST_COLUMNS {
@@ -129,7 +129,7 @@ impl Frame {
         Self { scale, unscale: 2.0 / (scale * scale), norm: norm2.sqrt() * scale }
     }
 
-    /// Whether rows of this frame can be screened at all.
+    /// Whether rows so packed can be screened at all.
     #[inline(always)]
     pub(super) fn usable(&self) -> bool {
         self.scale != 0.0

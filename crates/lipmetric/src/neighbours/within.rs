@@ -1,9 +1,8 @@
 //! All pairs of rows of different classes within a distance.
 
-use super::distance::{Cross, Distance, squared_euclidean};
-use super::pair::Groups;
-use super::search::{TREE_COLUMNS, measured};
-use super::tree::{LEAF, Tree};
+use super::best::BOX_COLUMNS;
+use super::boxes::{Boxes, LEAF};
+use super::distance::{Cross, Distance, measured, squared_distance};
 use crate::Result;
 use rayon::prelude::*;
 
@@ -36,19 +35,19 @@ pub(crate) struct ClosePairs {
     pub(crate) complete: bool,
 }
 
-/// The pairs of rows of different classes whose raw distance is at most `limit`; if there are more than `most`, the
+/// The pairs of rows of different `classes` whose raw distance is at most `limit`; if there are more than `most`, the
 /// nearest `most` of them.
 pub(crate) fn close_pairs<D: Distance + ?Sized>(
     distance: &D,
-    groups: &Groups,
+    classes: &[Vec<usize>],
     limit: f64,
     most: usize,
 ) -> Result<ClosePairs> {
     let mut found = ClosePairs { pairs: Vec::new(), complete: true };
     let mut limit = limit;
-    for b in 1..groups.rows.len() {
-        let finder = Finder::new(distance, &groups.rows[b]);
-        let earlier: Vec<usize> = groups.rows[..b].iter().flatten().copied().collect();
+    for b in 1..classes.len() {
+        let finder = Finder::new(distance, &classes[b]);
+        let earlier: Vec<usize> = classes[..b].iter().flatten().copied().collect();
         for batch in earlier.chunks(BATCH) {
             let parts: Vec<Vec<Close>> =
                 batch.par_iter().map(|&q| finder.within(distance, q, limit)).collect::<Result<_>>()?;
@@ -67,13 +66,13 @@ pub(crate) fn close_pairs<D: Distance + ?Sized>(
 
 struct Finder<'a> {
     rows: &'a [usize],
-    tree: Option<Tree>,
+    tree: Option<Boxes>,
 }
 
 impl<'a> Finder<'a> {
     fn new<C: Cross + ?Sized>(distance: &C, rows: &'a [usize]) -> Self {
-        let coordinates = distance.coordinates().filter(|c| c.points.cols() <= TREE_COLUMNS);
-        Self { rows, tree: coordinates.map(|c| Tree::new(c.points, rows, &vec![0.0; rows.len()])) }
+        let coordinates = distance.coordinates().filter(|c| c.points.cols() <= BOX_COLUMNS);
+        Self { rows, tree: coordinates.map(|c| Boxes::new(c.points, rows, &vec![0.0; rows.len()])) }
     }
 
     fn within<D: Distance + ?Sized>(&self, distance: &D, q: usize, limit: f64) -> Result<Vec<Close>> {
@@ -102,7 +101,7 @@ impl<'a> Finder<'a> {
                 }
             }
             (_, Some(c)) => {
-                let near = self.rows.iter().map(|&i| (i, squared_euclidean(c.queries.row(q), c.points.row(i))));
+                let near = self.rows.iter().map(|&i| (i, squared_distance(c.queries.row(q), c.points.row(i))));
                 out.extend(near.filter(|(_, raw)| *raw <= limit).map(|(i, raw)| Close::new(q, i, raw)));
             }
             (_, None) => {

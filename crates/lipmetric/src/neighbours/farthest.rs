@@ -5,10 +5,10 @@
 //! its mirror image at the centroid: boxes of a tree are ruled out by that in few dimensions, and in many, tiles of
 //! inner products screen the pairs of blocks that the radii leave.
 
-use super::distance::{Coordinates, Cross, Distance, squared_euclidean};
-use super::pair::Pair;
-use super::search::{Floor, TREE_COLUMNS, from_raw, measured, norm2, screen_error};
-use super::tree::{LEAF, Tree};
+use super::best::{BOX_COLUMNS, Floor, norm2, screen_error};
+use super::boxes::{Boxes, LEAF};
+use super::distance::{Coordinates, Cross, Distance, from_raw, measured, squared_distance};
+use super::found::Pair;
 use crate::{Matrix, Result, linalg};
 use rayon::prelude::*;
 
@@ -69,7 +69,7 @@ fn each<C: Cross + ?Sized>(distance: &C, ids: &[usize]) -> Result<Far> {
 fn by_blocks(c: Coordinates<'_>, ids: &[usize]) -> Far {
     let rows = c.points;
     let centre = centroid(rows, ids);
-    let radii: Vec<f64> = ids.par_iter().map(|&i| squared_euclidean(rows.row(i), &centre).sqrt()).collect();
+    let radii: Vec<f64> = ids.par_iter().map(|&i| squared_distance(rows.row(i), &centre).sqrt()).collect();
     let start = sweep(rows, ids, &radii);
     let largest = radii.iter().fold(0.0_f64, |m, &r| m.max(r));
     let slack = 1.0 + screen_error(rows.cols());
@@ -79,7 +79,7 @@ fn by_blocks(c: Coordinates<'_>, ids: &[usize]) -> Far {
     // Far points first: the long pairs are met early, and a block's radius falls along the list.
     kept.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
     let (ids, radii): (Vec<usize>, Vec<f64>) = kept.into_iter().unzip();
-    if rows.cols() <= TREE_COLUMNS {
+    if rows.cols() <= BOX_COLUMNS {
         by_tree(rows, &ids, &radii, &centre, start)
     } else {
         by_tiles(rows, &ids, &radii, &centre, start, slack)
@@ -102,14 +102,14 @@ fn sweep(rows: &Matrix, ids: &[usize], radii: &[f64]) -> Far {
             from = k;
         }
     }
-    let mut best = Far::new(ids[0], ids[1], squared_euclidean(rows.row(ids[0]), rows.row(ids[1])));
+    let mut best = Far::new(ids[0], ids[1], squared_distance(rows.row(ids[0]), rows.row(ids[1])));
     let mut from = ids[from];
     for _ in 0..4 {
         let nothing = Far { raw: -1.0, i: usize::MAX, j: usize::MAX };
         let next = ids
             .par_iter()
             .filter(|&&i| i != from)
-            .map(|&i| Far::new(from, i, squared_euclidean(rows.row(from), rows.row(i))))
+            .map(|&i| Far::new(from, i, squared_distance(rows.row(from), rows.row(i))))
             .reduce(|| nothing, Far::max);
         best = best.max(next);
         from = if next.i == from { next.j } else { next.i };
@@ -120,7 +120,7 @@ fn sweep(rows: &Matrix, ids: &[usize], radii: &[f64]) -> Far {
 fn by_tree(rows: &Matrix, ids: &[usize], radii: &[f64], centre: &[f64], start: Far) -> Far {
     let centred = centred(rows, ids, centre);
     let places: Vec<usize> = (0..ids.len()).collect();
-    let tree = Tree::new(&centred, &places, radii);
+    let tree = Boxes::new(&centred, &places, radii);
     let floor = Floor::new(start.raw);
     let error = screen_error(rows.cols());
     let walk = Walk { rows, ids, radii, centred: &centred, tree: &tree, floor: &floor, error };
@@ -137,7 +137,7 @@ struct Walk<'a> {
     ids: &'a [usize],
     radii: &'a [f64],
     centred: &'a Matrix,
-    tree: &'a Tree,
+    tree: &'a Boxes,
     floor: &'a Floor,
     error: f64,
 }
@@ -210,7 +210,7 @@ impl Walk<'_> {
             let to = self.tree.ids(block)[lane];
             let error = self.error * (norm + self.radii[to] * self.radii[to]);
             if squared[lane] + error >= self.floor.get() && to != from {
-                let raw = squared_euclidean(self.rows.row(self.ids[from]), self.rows.row(self.ids[to]));
+                let raw = squared_distance(self.rows.row(self.ids[from]), self.rows.row(self.ids[to]));
                 *best = best.max(Far::new(self.ids[from], self.ids[to], raw));
                 self.floor.raise(best.raw);
             }
@@ -252,7 +252,7 @@ fn by_tiles(rows: &Matrix, ids: &[usize], radii: &[f64], centre: &[f64], start: 
                     for (j, product) in (b..b_end).zip(products) {
                         let sum = norms[i] + norms[j];
                         if sum - 2.0 * product + error * sum >= floor.get() && i != j {
-                            let raw = squared_euclidean(rows.row(ids[i]), rows.row(ids[j]));
+                            let raw = squared_distance(rows.row(ids[i]), rows.row(ids[j]));
                             best = best.max(Far::new(ids[i], ids[j], raw));
                             floor.raise(best.raw);
                         }

@@ -21,7 +21,7 @@ pub(crate) struct Node {
 
 /// Points with a value each, in boxes. A leaf that is not full repeats its last point.
 #[derive(Debug)]
-pub(crate) struct Tree {
+pub(crate) struct Boxes {
     cols: usize,
     pub(crate) nodes: Vec<Node>,
     boxes: Vec<f64>,
@@ -30,7 +30,7 @@ pub(crate) struct Tree {
     values: Vec<f64>,
 }
 
-impl Tree {
+impl Boxes {
     /// A tree of the rows `ids` of `rows`, with the value `values[k]` for row `ids[k]`.
     pub(crate) fn new(rows: &Matrix, ids: &[usize], values: &[f64]) -> Self {
         let mut tree = Self {
@@ -154,7 +154,7 @@ impl Tree {
 
 #[cfg(test)]
 mod tests {
-    use super::super::distance::squared_euclidean;
+    use super::super::distance::squared_distance;
     use super::*;
 
     #[test]
@@ -162,7 +162,7 @@ mod tests {
         let rows = Matrix::from_vec(333, 3, (0..999).map(|k| f64::from(k * k % 101) / 7.0).collect()).unwrap();
         let ids: Vec<usize> = (0..333).filter(|i| i % 4 != 1).collect();
         let values: Vec<f64> = ids.iter().map(|&i| i as f64).collect();
-        let tree = Tree::new(&rows, &ids, &values);
+        let tree = Boxes::new(&rows, &ids, &values);
         let mut seen: Vec<usize> = (0..ids.len().div_ceil(LEAF)).flat_map(|b| tree.ids(b).to_vec()).collect();
         seen.sort_unstable();
         seen.dedup();
@@ -172,7 +172,7 @@ mod tests {
             if node.right == 0 {
                 let squared = tree.squared(node.block as usize, &q);
                 for (lane, &i) in tree.ids(node.block as usize).iter().enumerate() {
-                    assert_eq!(squared[lane], squared_euclidean(rows.row(i), &q));
+                    assert_eq!(squared[lane], squared_distance(rows.row(i), &q));
                     assert!(tree.squared_to_box(k, &q) <= squared[lane]);
                     assert!(node.lo <= i as f64 && i as f64 <= node.hi);
                 }

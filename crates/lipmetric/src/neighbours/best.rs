@@ -1,19 +1,18 @@
-//! For each query, the sample point of the highest score: the one search behind margins, constants, extensions and
-//! neighbours.
+//! For each query, the sample point of the highest score: the one search behind margins, constants and extensions.
 //!
-//! A score falls with the distance. In few dimensions a [`Tree`] rules out boxes; in many, a tile of inner products
+//! A score falls with the distance. In few dimensions a [`Boxes`] rules out boxes; in many, a tile of inner products
 //! (one GEMM) screens the pairs, with a bound of its rounding error, and only the pairs that may win are computed
 //! from their differences; a distance without coordinates is asked pair by pair. The three give the same answers bit for
 //! bit, and for any number of threads: ties go to the smallest row number, and nothing is ruled out on a tie.
 
-use super::distance::{Coordinates, Cross, squared_euclidean};
-use super::tree::{LEAF, Node, Tree};
+use super::boxes::{Boxes, LEAF, Node};
+use super::distance::{Coordinates, Cross, measured, squared_distance};
 use crate::{Error, Matrix, Result, linalg};
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Up to this many coordinates boxes rule out most pairs; above, tiles of inner products are faster.
-pub(crate) const TREE_COLUMNS: usize = 16;
+pub(crate) const BOX_COLUMNS: usize = 16;
 /// Queries per task: the number does not depend on the threads.
 const QUERIES: usize = 64;
 /// Points per tile of inner products.
@@ -94,7 +93,7 @@ pub(crate) struct Index {
 
 #[derive(Debug)]
 enum Kind {
-    Tree(Tree),
+    Boxes(Boxes),
     Tiles(Tiles),
     Plain,
 }
@@ -139,7 +138,7 @@ impl Index {
     pub(crate) fn new<C: Cross + ?Sized>(cross: &C, ids: Vec<usize>, values: Vec<f64>) -> Self {
         let kind = match cross.coordinates() {
             None => Kind::Plain,
-            Some(c) if c.points.cols() <= TREE_COLUMNS => Kind::Tree(Tree::new(c.points, &ids, &values)),
+            Some(c) if c.points.cols() <= BOX_COLUMNS => Kind::Boxes(Boxes::new(c.points, &ids, &values)),
             Some(c) => Kind::Tiles(Tiles::new(c.points, &ids)),
         };
         Self { ids, values, kind }
@@ -166,7 +165,7 @@ impl Index {
         let task = Task { index: self, skip_self, score, floor };
         queries.par_chunks(QUERIES).zip(best.par_chunks_mut(QUERIES)).try_for_each(|(queries, best)| {
             match (&self.kind, cross.coordinates()) {
-                (Kind::Tree(tree), Some(c)) => {
+                (Kind::Boxes(tree), Some(c)) => {
                     pulp::Arch::new().dispatch(Walk { task, tree, c, queries, best });
                     Ok(())
                 }
@@ -198,7 +197,7 @@ impl<S> Copy for Task<'_, S> {}
 
 struct Walk<'a, 'b, S> {
     task: Task<'a, S>,
-    tree: &'a Tree,
+    tree: &'a Boxes,
     c: Coordinates<'a>,
     queries: &'a [usize],
     best: &'b mut [Best],
@@ -233,7 +232,7 @@ impl<S: Score> Task<'_, S> {
     }
 
     #[inline(always)]
-    fn walk(&self, tree: &Tree, row: &[f64], q: usize, best: &mut Best) {
+    fn walk(&self, tree: &Boxes, row: &[f64], q: usize, best: &mut Best) {
         if tree.nodes.is_empty() {
             return;
         }
@@ -263,13 +262,13 @@ impl<S: Score> Task<'_, S> {
     }
 
     #[inline(always)]
-    fn node_bound(&self, tree: &Tree, node: u32, row: &[f64], q: usize) -> f64 {
+    fn node_bound(&self, tree: &Boxes, node: u32, row: &[f64], q: usize) -> f64 {
         let Node { lo, hi, .. } = tree.nodes[node as usize];
         self.score.bound(q, lo, hi, tree.squared_to_box(node as usize, row))
     }
 
     #[inline(always)]
-    fn leaf(&self, tree: &Tree, block: usize, row: &[f64], q: usize, best: &mut Best) {
+    fn leaf(&self, tree: &Boxes, block: usize, row: &[f64], q: usize, best: &mut Best) {
         let mut scores = tree.squared(block, row);
         let mut top = f64::NEG_INFINITY;
         for (s, &v) in scores.iter_mut().zip(tree.values(block)) {
@@ -305,7 +304,7 @@ impl<S: Score> Task<'_, S> {
                     let least = (sum - 2.0 * product - screen_error(p) * sum).max(0.0);
                     let v = self.index.values[at];
                     if self.score.bound(q, v, v, least) >= self.level(&best[k]) {
-                        let raw = squared_euclidean(c.points.row(points[at]), c.queries.row(q));
+                        let raw = squared_distance(c.points.row(points[at]), c.queries.row(q));
                         self.offer(&mut best[k], q, points[at], self.score.bound(q, v, v, raw));
                     }
                 }
@@ -322,24 +321,4 @@ impl<S: Score> Task<'_, S> {
         }
         Ok(())
     }
-}
-
-/// A distance that was asked for, checked to be one.
-pub(crate) fn measured<C: Cross + ?Sized>(cross: &C, q: usize, i: usize) -> Result<f64> {
-    let d = cross.get(q, i);
-    if d.is_finite() && d >= 0.0 {
-        return Ok(d);
-    }
-    Err(Error::data(format!("the distance from row {q} to row {i} is {d}; a distance is a finite number, at least 0")))
-}
-
-/// The distance that a raw value stands for.
-#[inline(always)]
-pub(crate) fn from_raw<C: Cross + ?Sized>(cross: &C, raw: f64) -> f64 {
-    if rooted(cross) { raw.sqrt() } else { raw }
-}
-
-/// Whether distances are the roots of raw values.
-pub(crate) fn rooted<C: Cross + ?Sized>(cross: &C) -> bool {
-    cross.coordinates().is_some_and(|c| !c.squared)
 }

@@ -1,10 +1,11 @@
-//! The index: rows to search in, and the choice of how.
+//! The `k` nearest rows: what is searched in, and the choice of how.
 
+use super::balls::{self, Balls};
 use super::brute::{self, Brute};
 use super::candidates::NO_ROW;
 use super::choose;
+use super::distance::check_finite;
 use super::found::Neighbours;
-use super::tree::{self, Tree};
 use crate::{Error, Matrix, Result};
 use rayon::prelude::*;
 use std::sync::OnceLock;
@@ -54,7 +55,7 @@ pub struct NeighbourIndex {
     rows: Matrix,
     algorithm: Algorithm,
     brute: OnceLock<Brute>,
-    tree: OnceLock<Tree>,
+    tree: OnceLock<Balls>,
 }
 
 /// Queries of one task where each is searched on its own.
@@ -109,7 +110,7 @@ impl NeighbourIndex {
                 NO_ROW - 1
             )));
         }
-        check_finite(&rows, "indexed")?;
+        check_finite(&rows, "indexed row")?;
         Ok(Self { rows, algorithm, brute: OnceLock::new(), tree: OnceLock::new() })
     }
 
@@ -157,7 +158,7 @@ impl NeighbourIndex {
         if queries.cols() != self.rows.cols() {
             return Err(Error::shape("columns of the queries", self.rows.cols(), queries.cols()));
         }
-        check_finite(queries, "query")
+        check_finite(queries, "query row")
     }
 
     pub(super) fn search(&self, queries: &Matrix, k: usize, exclude: Exclude) -> Neighbours {
@@ -187,9 +188,9 @@ impl NeighbourIndex {
     }
 
     fn search_tree(&self, queries: &Matrix, k: usize, exclude: Exclude, found: &mut Neighbours) {
-        let tree = self.tree.get_or_init(|| Tree::new(&self.rows));
+        let tree = self.tree.get_or_init(|| Balls::new(&self.rows));
         found.blocks_mut(TASK).for_each_init(
-            || tree::Workspace::new(k, self.rows.cols()),
+            || balls::Workspace::new(k, self.rows.cols()),
             |work, mut out| {
                 for (i, query) in out.queries().enumerate() {
                     out.write(i, tree.search(&self.rows, queries.row(query), exclude.row(query), work));
@@ -211,14 +212,4 @@ pub(crate) fn check_k(k: usize, most: usize, of: &str) -> Result<()> {
         return Err(Error::parameter("k", format!("{k} neighbours asked for, but the number of {of} is {most}")));
     }
     Ok(())
-}
-
-fn check_finite(matrix: &Matrix, kind: &str) -> Result<()> {
-    match matrix.first_non_finite() {
-        None => Ok(()),
-        Some((i, j)) => Err(Error::data(format!(
-            "{kind} row {i}, column {j} is {}: neighbours need finite numbers, fill or drop missing values first",
-            matrix[(i, j)]
-        ))),
-    }
 }

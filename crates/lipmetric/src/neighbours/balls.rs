@@ -7,7 +7,7 @@
 
 use super::candidates::Candidates;
 use super::distance::{rounding_allowance, squared_distance};
-use super::screen::{AlignedBuffer, Frame, any_passes, excess, lines, panel_width, scores};
+use super::screen::{AlignedBuffer, Packing, any_passes, excess, lines, panel_width, scores};
 use crate::Matrix;
 use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
@@ -30,7 +30,7 @@ const PARALLEL_ROWS: usize = 2048;
 
 #[derive(Debug)]
 struct Node {
-    frame: Frame,
+    packing: Packing,
     /// Where its panels start.
     packed: usize,
     /// How many rows (of a leaf) or children.
@@ -42,7 +42,7 @@ struct Node {
 
 /// The tree. Rows of a leaf, and children of a node, are contiguous.
 #[derive(Debug)]
-pub(super) struct Tree {
+pub(super) struct Balls {
     order: Vec<u32>,
     nodes: Vec<Node>,
     /// Centre of each node.
@@ -83,7 +83,7 @@ impl Workspace {
     }
 }
 
-impl Tree {
+impl Balls {
     pub(super) fn new(rows: &Matrix) -> Self {
         let shape = Shape::of(rows.rows());
         let mut keyed: Vec<(f64, u32)> = (0..rows.rows() as u32).map(|i| (0.0, i)).collect();
@@ -98,7 +98,7 @@ impl Tree {
         let (centres, radii): (Vec<Vec<f64>>, Vec<f64>) = balls.into_iter().unzip();
 
         let width = panel_width();
-        let packed: Vec<(Frame, Vec<f32>)> = spans
+        let packed: Vec<(Packing, Vec<f32>)> = spans
             .par_iter()
             .zip(&centres)
             .map(|(span, centre)| {
@@ -106,13 +106,13 @@ impl Tree {
                     None => span.rows.clone().map(member).collect(),
                     Some(children) => children.clone().map(|c| centres[c].as_slice()).collect(),
                 };
-                let frame = Frame::of(points.iter().copied(), centre);
+                let packing = Packing::of(points.iter().copied(), centre);
                 let mut out = Vec::new();
-                if frame.usable() {
+                if packing.usable() {
                     out.resize(points.len().div_ceil(width) * (columns + 1) * width, 0.0);
-                    frame.pack(points.into_iter(), centre, width, &mut out);
+                    packing.pack(points.into_iter(), centre, width, &mut out);
                 }
-                (frame, out)
+                (packing, out)
             })
             .collect();
 
@@ -121,12 +121,18 @@ impl Tree {
         let nodes = spans
             .iter()
             .zip(packed)
-            .map(|(span, (frame, panels))| {
+            .map(|(span, (packing, panels))| {
                 let start = at;
                 at += panels.len();
                 buffer.as_mut_slice()[start..at].copy_from_slice(&panels);
                 let points = span.children.as_ref().unwrap_or(&span.rows);
-                Node { frame, packed: start, points: points.len(), first: points.start, leaf: span.children.is_none() }
+                Node {
+                    packing,
+                    packed: start,
+                    points: points.len(),
+                    first: points.start,
+                    leaf: span.children.is_none(),
+                }
             })
             .collect();
         Self { order, nodes, centres: centres.concat(), radii, packed: buffer, width }
@@ -158,7 +164,7 @@ impl Tree {
             }
             let node = &self.nodes[visit.node as usize];
             let centre = &self.centres[visit.node as usize * columns..][..columns];
-            let Some(view) = node.frame.view(query, centre, negated.iter_mut().map(|x| &mut x[0])) else {
+            let Some(view) = node.packing.view(query, centre, negated.iter_mut().map(|x| &mut x[0])) else {
                 self.visit_unscreened(node, rows, query, candidates, stack);
                 continue;
             };
@@ -246,7 +252,7 @@ fn nearest_last(visits: &mut [Visit], bound: f64) {
     }
 }
 
-impl Tree {
+impl Balls {
     /// What a visit does where single precision is of no use: the rows are measured, the children all visited.
     #[cold]
     #[inline(never)]
