@@ -6,7 +6,7 @@ use clap::Args;
 use lipmetric::Metric;
 use lipmetric::method::{Init, Learner, Lmml, Lmnn, Mcml, Nca, Triplet};
 use lipmetric_io::model::load_model;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Options that Lip has as well.
 pub(crate) struct Shared {
@@ -156,28 +156,4 @@ impl RivalArgs {
             }
         }))
     }
-}
-
-/// Reads lines of three row numbers, counted from 1; a first line of names is skipped.
-pub(crate) fn read_triplets(path: &Path) -> Result<Vec<Triplet>> {
-    let text =
-        std::fs::read_to_string(path).map_err(|e| Failure::Failed(format!("cannot read {}: {e}", path.display())))?;
-    let mut out = Vec::new();
-    for (at, line) in text.lines().enumerate() {
-        let cells: Vec<&str> = line.split([',', '\t', ' ', ';']).filter(|c| !c.is_empty()).collect();
-        let numbers: Option<Vec<usize>> = cells.iter().map(|c| c.parse().ok().filter(|&n: &usize| n > 0)).collect();
-        match numbers.as_deref() {
-            Some([]) => {}
-            Some(&[i, j, l]) => out.push([i - 1, j - 1, l - 1]),
-            _ if at == 0 && cells.iter().all(|c| c.parse::<f64>().is_err()) => {}
-            _ => {
-                return Err(Failure::Data(format!(
-                    "{}, line {}: `{line}` is not three row numbers from 1 on, such as 1,5,9",
-                    path.display(),
-                    at + 1
-                )));
-            }
-        }
-    }
-    Ok(out)
 }

@@ -5,23 +5,52 @@
 //! nearest-neighbour classification under it is better, together with a
 //! certificate of how close to optimal it is.
 //!
-//! The way of the data, and the module that owns each step:
+//! # Quick start
 //!
-//! | step | module |
+//! A metric is learned from labelled rows, new rows are classified, and each prediction comes with a certified radius: a
+//! row that moves by less keeps its class.
+//!
+//! ```
+//! use lipmetric::Matrix;
+//! use lipmetric::data::{Column, Table};
+//! use lipmetric::method::Lip;
+//! use lipmetric::model::{Predictor, Recipe};
+//! use lipmetric::prepare::{Dataset, Roles};
+//! use lipmetric::solver::Silent;
+//!
+//! let table = Table::new("flowers", vec![
+//!     Column::numbers("length", vec![1.0, 1.3, 0.9, 3.1, 2.8, 3.0]),
+//!     Column::numbers("noise", vec![0.2, 9.0, 4.0, 8.5, 0.4, 4.4]),
+//!     Column::texts("kind", ["short", "short", "short", "long", "long", "long"]),
+//! ]);
+//! let data = Dataset::read(&table, &Roles::default())?; // the label is the last column, unless Roles says otherwise
+//! let model = Recipe::new(&Lip::intra()).fit(&data, None, &mut Silent)?;
+//! assert!(model.outcome.gap.unwrap() < 1e-4); // certified: no metric is better by more than this part
+//!
+//! let predictor = Predictor::new(model)?;
+//! let told = &predictor.radii(&Matrix::from_rows(&[[2.9, 6.0]]))?[0];
+//! assert_eq!(predictor.class(told.prediction.label), "long");
+//! assert!(told.radius > 0.0);
+//! # Ok::<(), lipmetric::Error>(())
+//! ```
+//!
+//! # Modules
+//!
+//! | what | module |
 //! |---|---|
 //! | raw columns, a dense matrix, class labels, splits | [`data`] |
-//! | missing values, categories, scaling: fitted steps | [`prepare`] |
+//! | column types, missing values, categories, scaling: fitted steps | [`prepare`] |
 //! | what a user calls to learn a metric | [`method`] |
 //! | the objective of Lip^D and Lip^I | [`problem`] |
 //! | how a fit is steered and how it ended | [`solver`] |
 //! | the learned map `x -> L x` | [`metric`] |
+//! | exact search: nearest rows, farthest pairs | [`neighbours`] |
+//! | the vote of the nearest rows, and how many vote | [`classify`] |
 //! | margins, ratios, extensions, bounds, certified radii | [`lipschitz`] |
-//! | exact search for the nearest rows | [`neighbours`] |
-//! | classification by a vote of the nearest rows | [`classify`] |
-//! | all of it in one piece, ready to predict | [`model`] |
-//! | splits, scores, comparisons | [`evaluate`] |
+//! | all of it in one piece: predict, explain, certify, map | [`model`] |
+//! | scores, comparisons, statistical tests | [`evaluate`] |
 //!
-//! Nothing in this crate reads files or prints.
+//! Nothing in this crate reads files or prints: `lipmetric-io` and `lipmetric-cli` do.
 
 pub mod classify;
 pub mod data;

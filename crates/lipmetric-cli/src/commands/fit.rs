@@ -3,7 +3,6 @@ use crate::failure::{Failure, Result};
 use crate::method::{MethodArgs, time_limit};
 use crate::output::{self, Align, TextTable, short};
 use crate::resources::{self, Stopwatch};
-use crate::rivals::read_triplets;
 use crate::session::Session;
 use lipmetric::Model;
 use lipmetric::lipschitz::{Mahalanobis, Margins};
@@ -11,7 +10,9 @@ use lipmetric::method::Choice;
 use lipmetric::prepare::{Encoding, Preparation, Scaling, Step};
 use lipmetric::problem::{Diameter, Slack};
 use lipmetric::solver::{Budget, Status};
+use lipmetric_io::Source;
 use lipmetric_io::model::save_model;
+use lipmetric_io::read::read_triplets;
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -86,7 +87,7 @@ struct Report<'a> {
 
 pub(crate) fn run(args: &Args, session: &Session) -> Result {
     let (table, data) = args.rows.read(session)?;
-    let triplets = args.triplets.as_deref().map(read_triplets).transpose()?;
+    let triplets = args.triplets.as_ref().map(|path| read_triplets(&Source::new(path))).transpose()?;
     let learner = args.method.learner_from(triplets)?;
     let recipe = args.rows.prepare.recipe(&*learner, args.method.voting.settings_for(args.method.method));
     let watch = Stopwatch::start();

@@ -1,6 +1,6 @@
 use super::fit::{describe_outcome, describe_preparation};
 use super::margins::{self, ReportArgs};
-use crate::failure::Result;
+use crate::failure::{Failure, Result};
 use crate::output::{self, Align, TextTable, short};
 use lipmetric::Model;
 use lipmetric::method::Outcome;
@@ -70,7 +70,11 @@ pub(crate) fn run(args: &Args) -> Result {
 }
 
 fn measure(model: &Model) -> Result<lipmetric::lipschitz::Report> {
-    let rows = model.training_rows()?;
+    let Some(rows) = &model.training else {
+        return Err(Failure::Data(
+            "the model was stored without its training rows: there is nothing to measure".to_owned(),
+        ));
+    };
     margins::measure(&model.metric, &rows.x, &rows.y, &ReportArgs::default())
 }
 

@@ -22,6 +22,9 @@ mod npz;
 mod parquet;
 mod records;
 mod sniff;
+mod triplets;
+
+pub use triplets::read_triplets;
 
 use std::fs::File;
 use std::io::{Cursor, Read, Seek};

@@ -1,16 +1,16 @@
 //! A model comes back from its file as it was, or not at all.
 
 use lipmetric::Model;
-use lipmetric::classify::Weights;
+use lipmetric::classify::{K, Weights};
 use lipmetric::method::{Euclidean, Learner, Lip, Mcml, Tuned};
-use lipmetric::model::{Recipe, Voting};
-use lipmetric::prepare::{Fill, Roles, Scaling, Schema};
+use lipmetric::model::{ClassifierSpec, Recipe};
+use lipmetric::prepare::{Dataset, Fill, Roles, Scaling};
 use lipmetric::solver::Silent;
 use lipmetric_io::model::{load_model, model_from_bytes, model_to_bytes, save_model};
 use lipmetric_io::{ErrorKind, ReadOptions, Source, read_table};
 
 /// Numbers, gaps, words of truth and names with odd characters.
-fn model(learner: &dyn Learner, k: usize) -> Model {
+fn model(learner: &dyn Learner, k: K) -> Model {
     let mut text = "size,smooth,colour,kind\n".to_owned();
     for i in 0..24_usize {
         let size = if i % 7 == 3 { String::new() } else { format!("{}", (i % 3) as f64 + 0.1 * i as f64) };
@@ -19,11 +19,10 @@ fn model(learner: &dyn Learner, k: usize) -> Model {
         text += &format!("{size},{},{colour},{kind}\n", ["yes", "no"][i % 2]);
     }
     let table = read_table(&Source::buffer("rows.csv", text.into_bytes()), &ReadOptions::default()).unwrap();
-    let (schema, columns) = Schema::infer_columns(&table, &Roles::default()).unwrap();
-    let labels = schema.labels(&table).unwrap();
-    let voting = Voting { k, weights: Weights::Uniform };
-    let recipe = Recipe { learner, fill: Fill::Median, scaling: Scaling::Standard, voting };
-    recipe.fit(&schema, &columns, &labels, None, &mut Silent).unwrap()
+    let data = Dataset::read(&table, &Roles::default()).unwrap();
+    let vote = ClassifierSpec::Vote { k, weights: Weights::Uniform };
+    let recipe = Recipe::new(learner).prepared(Fill::Median, Scaling::Standard).predicting(vote);
+    recipe.fit(&data, None, &mut Silent).unwrap()
 }
 
 #[test]
@@ -32,13 +31,14 @@ fn a_model_comes_back_from_its_file_as_it_was() {
     let lip = Lip::diameter().c_relative(0.1);
     let (mcml, tuned) = (Mcml::new(), Tuned::new());
     for (name, learner, k) in [
-        ("euclid", &Euclidean as &dyn Learner, 1),
-        ("lip", &lip, 3),
-        ("mcml", &mcml, 5),
-        ("tuned", &tuned, Voting::CHOOSE),
+        ("euclid", &Euclidean as &dyn Learner, K::Fixed(1)),
+        ("lip", &lip, K::Fixed(3)),
+        ("mcml", &mcml, K::Fixed(5)),
+        ("tuned", &tuned, K::Auto),
     ] {
         let whole = model(learner, k);
-        let mapping = Model { training: None, ..whole.clone() };
+        let mut mapping = whole.clone();
+        mapping.training = None;
         for model in [whole, mapping] {
             let path = folder.path().join(name);
             save_model(&model, &path).unwrap();
@@ -54,7 +54,7 @@ fn a_model_comes_back_from_its_file_as_it_was() {
 
 #[test]
 fn a_damaged_file_never_gives_another_model() {
-    let whole = model(&Euclidean, 1);
+    let whole = model(&Euclidean, K::Fixed(1));
     let good = model_to_bytes(&whole).unwrap();
     let refused = |bytes: &[u8]| match model_from_bytes("m.lip", bytes) {
         Ok(stored) => {

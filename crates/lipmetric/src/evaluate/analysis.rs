@@ -9,6 +9,7 @@ use serde::Serialize;
 
 /// A comparison's differences and which of them can be called.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Analysis {
     /// The chance of a false call that is allowed.
     pub level: f64,
@@ -31,6 +32,7 @@ pub struct Analysis {
 
 /// One method against the one that all are held against.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Against {
     /// Its name.
     pub method: String,
@@ -57,6 +59,7 @@ impl Against {
 
 /// A method against another on one data set.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct OnOne {
     /// The corrected resampled t-test.
     #[serde(flatten)]

@@ -8,6 +8,7 @@ use std::time::Instant;
 
 /// How far a run of many fits is.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct Advance {
     /// Fits that are done.
     pub done: usize,

@@ -3,7 +3,6 @@
 mod analysis;
 mod compare;
 mod jobs;
-pub mod paper;
 mod score;
 pub mod statistics;
 mod trial;

@@ -22,6 +22,7 @@ pub struct Confusion {
 /// How well one class is told. A figure is `None` where it has no meaning: precision of a class that was never
 /// predicted, recall of one that never occurred.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct ClassScore {
     /// The class.
     pub class: String,

@@ -13,6 +13,7 @@ use serde::Serialize;
 
 /// The penalty of LMML against 1/L-Ratio^Diam.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct LmmlPenalty {
     /// `1 / L-Ratio^Diam`: the diameter over the margin. Infinite if rows of different classes are at distance zero.
     pub inverse_ratio: f64,
@@ -33,6 +34,7 @@ pub struct LmmlPenalty {
 
 /// The pull of LMNN against the sum of 1/Local-Ratio^Intra.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct LmnnPull {
     /// `1 / Local-Ratio^Intra` of each row; zero for the only row of a class.
     pub inverse_ratios: Vec<f64>,

@@ -6,6 +6,7 @@ use std::f64::consts::E;
 
 /// An upper bound of the fat-shattering dimension `D = fat_{1/16}` of the `L`-Lipschitz functions.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct FatShattering {
     /// `log_2` of the bound; `-inf` stands for a bound of 0, `inf` for none at all (an infinite constant).
     pub log2: f64,
@@ -72,6 +73,7 @@ fn power(log2: f64, ddim: f64) -> f64 {
 
 /// A bound of a probability of error.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Bound {
     /// The right-hand side of the inequality. It may exceed 1; where `D` exceeds `34 n` it is evaluated at `34 n`, where
     /// it is largest.
@@ -94,6 +96,7 @@ impl std::fmt::Display for Bound {
 
 /// Theorem 2 and its Corollary, evaluated.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct LearningBound {
     /// Size of the sample.
     pub n: usize,

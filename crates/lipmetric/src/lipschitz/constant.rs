@@ -8,6 +8,7 @@ use serde::Serialize;
 
 /// A Lipschitz constant on a sample, with the pair of rows that attains it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct LipschitzConstant {
     /// `sup |u_i - u_j| / rho(x_i, x_j)`. Infinite if two rows coincide but their values differ; then `i` and `j`
     /// are such rows. Zero if all values are equal.

@@ -40,6 +40,7 @@ impl Default for DoublingOptions {
 /// It is an estimate of the dimension of the distribution behind the sample, and with a part of the sample `upper` is
 /// no upper bound for all of it; `lower` still is a lower bound.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct DoublingDimension {
     /// The lower estimate.
     pub lower: f64,

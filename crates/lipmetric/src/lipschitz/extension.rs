@@ -74,6 +74,7 @@ impl<'a, D: Distance> Extension<'a, D> {
 
 /// What the classifier says of a query.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
+#[non_exhaustive]
 pub struct Decision {
     /// The class, as an index into the classes of the labels.
     pub code: u32,

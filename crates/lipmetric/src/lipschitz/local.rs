@@ -12,6 +12,7 @@ use serde::Serialize;
 /// The paper's first line for the intra form names the global classes; its second line, which is what is computed
 /// here, names the local ones.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct LocalRatio {
     /// `D(S^l_1, S^l_-1)`: the smallest distance between rows of different classes in the subset.
     pub margin: f64,
@@ -69,6 +70,7 @@ pub fn local_ratio<D: Distance + ?Sized>(distance: &D, labels: &Labels, rows: &[
 
 /// The local ratios of every instance, with `S^l = {x_i, nearest row of its class, nearest row of another}`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct LocalRatios {
     /// The nearest other row of the same class; none for the only row of a class.
     pub nearest_same: Vec<Option<usize>>,
@@ -144,6 +146,7 @@ impl LocalRatios {
 
 /// The distribution of a ratio over the instances.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct LocalSummary {
     /// Number of instances.
     pub instances: usize,
@@ -160,6 +163,7 @@ pub struct LocalSummary {
 
 /// Counts in bins of equal width; the last bin holds its upper end as well.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Histogram {
     /// The ends of the bins, one more than there are bins.
     pub edges: Vec<f64>,

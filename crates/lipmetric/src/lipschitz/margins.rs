@@ -10,6 +10,7 @@ use serde::Serialize;
 
 /// A class with its diameter.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct ClassDiameter {
     /// The class.
     pub class: String,
@@ -23,6 +24,7 @@ pub struct ClassDiameter {
 
 /// Two classes with the margin between them.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct ClassMargin {
     /// The class that comes first in the list of classes.
     pub first: String,
@@ -49,6 +51,7 @@ pub struct ClassMargin {
 /// assert_eq!(m.constant.constant, 2.0 / 3.0);
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Margins {
     /// Number of rows.
     pub rows: usize,
@@ -80,6 +83,7 @@ pub struct Margins {
 /// If the function is at least 1 in one class and at most -1 in the other, they are lower bounds of the ratios; at
 /// `L = L_0` they are equal to them.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Surrogates {
     /// The constant `L`.
     pub constant: f64,

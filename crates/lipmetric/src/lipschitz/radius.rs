@@ -12,6 +12,7 @@ use serde::Serialize;
 /// nearer than the nearest row of its own, so that the 1-NN classifier, and `sign(U_1/2)` with it (Proposition 1), stay
 /// with the label. The rounding of the distances is taken off the radius, so that it holds for the exact ones.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct CertifiedRadius {
     /// The predicted class, as an index into the classes of the labels. Of classes at the same distance the first one.
     pub code: u32,

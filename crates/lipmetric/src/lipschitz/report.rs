@@ -32,6 +32,7 @@ impl Default for ReportOptions {
 
 /// The learning bounds of a sample of two classes without errors, by the whole diameter and by the class diameters.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct SampleBounds {
     /// With `D <= (16 L diam)^ddim`.
     pub diameter: LearningBound,
@@ -50,6 +51,7 @@ pub struct SampleBounds {
 /// assert_eq!(report.bounds.unwrap().diameter.best().to_string(), "vacuous (>= 1)");
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Report {
     /// Margin, constant, diameters and ratios.
     pub margins: Margins,

@@ -30,6 +30,7 @@ impl Default for TradeOffOptions {
 
 /// The margin and the bound after giving up some rows.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct TradeOffPoint {
     /// How many rows are given up; they count as errors.
     pub dropped: usize,
@@ -43,6 +44,7 @@ pub struct TradeOffPoint {
 
 /// The curve from the number of rows given up to the bound.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct TradeOffCurve {
     /// A point per number of rows: 0, 1, 2, ... for two classes; 0, 2, 4, ... for more.
     pub curve: Vec<TradeOffPoint>,
@@ -214,6 +216,7 @@ fn greedy_margins(n: usize, pairs: &[Close], matched: usize) -> Vec<f64> {
 
 /// Rows whose removal leaves a margin.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Cover {
     /// The rows to give up, ascending.
     pub rows: Vec<usize>,

@@ -2,12 +2,12 @@
 
 use lipmetric::classify::{KScore, KnnClassifier, Prediction, Validation, Weights};
 use lipmetric::data::{Column, Split, Table, Texts, Values};
-use lipmetric::evaluate::{Analysis, Comparison, Confusion, Protocol, Subject, Trial};
+use lipmetric::evaluate::{Analysis, Comparison, Confusion, Protocol, Trial};
 use lipmetric::lipschitz::{CertifiedRadius, ExtensionClassifier, LocalRatios, Mahalanobis, Margins, Report};
 use lipmetric::method::{Choice, Euclidean, Fit, Init, Learner, Lip, Lmml, Lmnn, Mcml, Nca, Outcome, Training, Tuned};
 use lipmetric::model::{Recipe, TrainingRows, Voting};
 use lipmetric::neighbours::{Algorithm, NeighbourIndex, Neighbours};
-use lipmetric::prepare::{Columns, Preparation, Roles, Schema};
+use lipmetric::prepare::{Columns, Dataset, Preparation, Roles, Schema};
 use lipmetric::problem::{Anchor, Diameter, Slack, Variant};
 use lipmetric::solver::{Budget, Halt, Progress, Silent, Status};
 use lipmetric::{Error, Labels, Matrix, Metric, Model};
@@ -26,5 +26,5 @@ fn every_public_type_is_sent_and_shared() {
     shared::<(NeighbourIndex, Neighbours, Algorithm)>();
     shared::<(KnnClassifier, Prediction, Weights, KScore, Validation)>();
     shared::<(Mahalanobis, ExtensionClassifier<'_, Mahalanobis>, Margins, LocalRatios, CertifiedRadius, Report)>();
-    shared::<(Comparison, Confusion, Protocol, Subject, Trial, Analysis)>();
+    shared::<(Comparison, Confusion, Protocol, Dataset, Trial, Analysis)>();
 }

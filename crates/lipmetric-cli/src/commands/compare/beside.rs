@@ -1,8 +1,8 @@
 //! The paper's printed results beside ours.
 
 use super::grid::{Grid, bold, wrap};
+use super::paper::{ASSUMPTIONS, Beside, printed};
 use lipmetric::evaluate::Comparison;
-use lipmetric::evaluate::paper::{ASSUMPTIONS, Beside, printed};
 use serde::Serialize;
 
 /// One cell that the paper has, too.

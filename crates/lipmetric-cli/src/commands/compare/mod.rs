@@ -2,6 +2,7 @@ mod beside;
 mod columns;
 mod differences;
 mod grid;
+mod paper;
 mod report;
 mod table;
 

@@ -95,25 +95,13 @@ fn gamma_tail(a: f64, x: f64) -> f64 {
 }
 
 /// The chance that a standard normal variable exceeds `z`.
-///
-/// ```
-/// use lipmetric::evaluate::statistics::normal_tail;
-/// assert!((normal_tail(1.959964) - 0.025).abs() < 1e-8);
-/// ```
-#[must_use]
-pub fn normal_tail(z: f64) -> f64 {
+pub(super) fn normal_tail(z: f64) -> f64 {
     let half = 0.5 * gamma_tail(0.5, 0.5 * z * z);
     if z >= 0.0 { half } else { 1.0 - half }
 }
 
 /// The chance that Student's t with `freedom` degrees is as far from zero as `t`, on either side.
-///
-/// ```
-/// use lipmetric::evaluate::statistics::t_two_sided;
-/// assert!((t_two_sided(-2.262157, 9.0) - 0.05).abs() < 1e-7);
-/// ```
-#[must_use]
-pub fn t_two_sided(t: f64, freedom: f64) -> f64 {
+pub(super) fn t_two_sided(t: f64, freedom: f64) -> f64 {
     if t.is_infinite() {
         return 0.0;
     }
@@ -121,14 +109,12 @@ pub fn t_two_sided(t: f64, freedom: f64) -> f64 {
 }
 
 /// The chance that chi-squared with `freedom` degrees exceeds `x`.
-#[must_use]
-pub fn chi_squared_tail(x: f64, freedom: f64) -> f64 {
+pub(super) fn chi_squared_tail(x: f64, freedom: f64) -> f64 {
     gamma_tail(0.5 * freedom, 0.5 * x)
 }
 
 /// The chance that F with these degrees of freedom exceeds `x`.
-#[must_use]
-pub fn f_tail(x: f64, numerator: f64, denominator: f64) -> f64 {
+pub(super) fn f_tail(x: f64, numerator: f64, denominator: f64) -> f64 {
     if x.is_infinite() {
         return 0.0;
     }
@@ -137,8 +123,7 @@ pub fn f_tail(x: f64, numerator: f64, denominator: f64) -> f64 {
 
 /// The chance that the range of `count` independent standard normal variables exceeds `q`: the studentised range with
 /// infinitely many degrees of freedom.
-#[must_use]
-pub fn range_tail(q: f64, count: usize) -> f64 {
+pub(super) fn range_tail(q: f64, count: usize) -> f64 {
     if count < 2 || q.is_infinite() {
         return 0.0;
     }
@@ -161,13 +146,7 @@ pub fn range_tail(q: f64, count: usize) -> f64 {
 }
 
 /// The `q` that [`range_tail`] gives this chance.
-///
-/// ```
-/// use lipmetric::evaluate::statistics::range_quantile;
-/// assert!((range_quantile(0.05, 2) - 2.7718).abs() < 1e-4);
-/// ```
-#[must_use]
-pub fn range_quantile(tail: f64, count: usize) -> f64 {
+pub(super) fn range_quantile(tail: f64, count: usize) -> f64 {
     let (mut low, mut high) = (0.0, 1.0);
     while range_tail(high, count) > tail && high < 64.0 {
         high *= 2.0;

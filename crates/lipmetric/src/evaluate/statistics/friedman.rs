@@ -3,6 +3,7 @@ use serde::Serialize;
 
 /// Friedman's test of many methods over several data sets, with Iman and Davenport's F.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Friedman {
     /// Data sets.
     pub n: usize,

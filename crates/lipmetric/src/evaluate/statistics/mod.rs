@@ -12,7 +12,7 @@ mod holm;
 mod resampled;
 mod wilcoxon;
 
-pub use distribution::{chi_squared_tail, f_tail, normal_tail, range_quantile, range_tail, t_two_sided};
+use distribution::{chi_squared_tail, f_tail, normal_tail, range_quantile, t_two_sided};
 pub use friedman::{Friedman, critical_difference, friedman, ranks};
 pub use holm::holm;
 pub use resampled::{ResampledT, resampled_t};

@@ -3,6 +3,7 @@ use serde::Serialize;
 
 /// The corrected resampled t-test of one method against another on one data set.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct ResampledT {
     /// Mean difference over the splits.
     pub difference: f64,

@@ -7,6 +7,7 @@ const EXACT: usize = 200;
 
 /// Wilcoxon's signed-rank test of one method against another over several data sets.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Wilcoxon {
     /// Data sets.
     pub n: usize,

@@ -1,12 +1,12 @@
 //! The results that the paper prints, to hold others beside.
 
-use super::Summary;
+use lipmetric::evaluate::Summary;
 
 /// The paper's columns, as it names them.
-pub const COLUMNS: [&str; 8] = ["Lip^D", "Lip^D(P)", "Lip^I", "Lip^I(P)", "NN", "LMNN", "MCML", "NCA"];
+const COLUMNS: [&str; 8] = ["Lip^D", "Lip^D(P)", "Lip^I", "Lip^I(P)", "NN", "LMNN", "MCML", "NCA"];
 
 /// How many random splits the paper's means are over.
-pub const REPEATS: usize = 10;
+const REPEATS: usize = 10;
 
 /// Mean accuracy and standard deviation in per cent, column by column.
 const PRINTED: [(&str, [(f64, f64); 8]); 8] = [
@@ -117,14 +117,7 @@ const PRINTED: [(&str, [(f64, f64); 8]); 8] = [
 ];
 
 /// What the paper prints for a data set and a method, as parts of one; `None` where it has no such row or column.
-///
-/// ```
-/// use lipmetric::evaluate::paper::printed;
-/// assert_eq!(printed("voting", "Lip^I").unwrap().mean, 0.9383);
-/// assert_eq!(printed("iris", "NN"), None);
-/// ```
-#[must_use]
-pub fn printed(data: &str, method: &str) -> Option<Summary> {
+pub(super) fn printed(data: &str, method: &str) -> Option<Summary> {
     let (_, row) = PRINTED.iter().find(|(name, _)| *name == data)?;
     let (mean, sd) = row[COLUMNS.iter().position(|c| *c == method)?];
     Some(Summary { mean: mean / 100.0, sd: sd / 100.0 })
@@ -132,22 +125,21 @@ pub fn printed(data: &str, method: &str) -> Option<Summary> {
 
 /// A result beside the printed one.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Beside {
+pub(super) struct Beside {
     /// What the paper prints.
-    pub printed: Summary,
+    pub(super) printed: Summary,
     /// Ours less the paper's.
-    pub difference: f64,
+    pub(super) difference: f64,
     /// The same in standard errors of a difference between two means over random splits of the same rows; `None` where
     /// neither spreads.
-    pub standard_errors: Option<f64>,
+    pub(super) standard_errors: Option<f64>,
     /// Whether the difference is at most the printed standard deviation.
-    pub within_sd: bool,
+    pub(super) within_sd: bool,
 }
 
 impl Beside {
     /// A mean over so many splits beside the printed one.
-    #[must_use]
-    pub fn of(printed: Summary, ours: Summary, repeats: usize) -> Self {
+    pub(super) fn of(printed: Summary, ours: Summary, repeats: usize) -> Self {
         let difference = ours.mean - printed.mean;
         let error = (ours.sd.powi(2) / repeats.max(1) as f64 + printed.sd.powi(2) / REPEATS as f64).sqrt();
         Self {
@@ -160,7 +152,7 @@ impl Beside {
 }
 
 /// What the paper leaves open, and what is assumed here; `docs/paper.md` has the measurements behind it.
-pub const ASSUMPTIONS: [(&str, &str); 8] = [
+pub(super) const ASSUMPTIONS: [(&str, &str); 8] = [
     (
         "splits",
         "60 % \"randomly selected\": floor(0.6 n) of each class here; the printed means are multiples of 1 / (10 n_test) for that \
@@ -197,3 +189,14 @@ pub const ASSUMPTIONS: [(&str, &str); 8] = [
         "from the same toolbox, whose LMNN scales the wrong side of its map, at settings that are not said; ours are mended",
     ),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_that_the_paper_has_are_found_by_name() {
+        assert_eq!(printed("voting", "Lip^I").map(|s| s.mean), Some(0.9383));
+        assert_eq!(printed("iris", "NN"), None);
+    }
+}
