@@ -1,8 +1,8 @@
 //! Lip^D and Lip^I by whichever solver suits the size.
 
 use super::{Fit, Learner, Lip, LipAdmm, Solver, Training};
-use crate::Result;
 use crate::solver::Observer;
+use crate::{Error, Result};
 use std::collections::BTreeMap;
 
 /// Lip^D or Lip^I by the exact solver where that serves, else by the one for large problems: see [`Solver::automatic`]; with
@@ -27,7 +27,8 @@ pub struct LipAuto {
 }
 
 impl LipAuto {
-    /// Either of the two: the same problem, as far as the second can have it (it has a slack per pair only).
+    /// Either of the two, for the same problem. The second has a slack per pair only, so that a problem with a slack per row
+    /// that is too large for the first is refused; another problem is never solved instead.
     #[must_use]
     pub fn new(exact: Lip, large: LipAdmm) -> Self {
         Self { exact, large: Some(large) }
@@ -53,6 +54,23 @@ impl LipAuto {
     /// Rows that the exact solver serves.
     fn rows(&self) -> usize {
         if self.exact.has_row_slack() { Solver::EXACT_ROWS_WITH_SLACK } else { Solver::EXACT_ROWS }
+    }
+
+    /// The refusal of a slack per row where only the other solver would serve.
+    pub(super) fn check_slack(&self, data: &Training<'_>) -> Result<()> {
+        if self.choose(data) == Solver::Exact || !self.exact.has_row_slack() {
+            return Ok(());
+        }
+        let (rows, features) = (data.x.rows(), data.x.cols());
+        let (most, wide) = (Solver::EXACT_ROWS_WITH_SLACK, Solver::EXACT_FEATURES);
+        Err(Error::parameter(
+            "slack",
+            format!(
+                "a slack per row is solved for up to {most} rows and {wide} features; there are {rows} rows and {features} \
+                 features. Take a slack per pair (`pair`), or name the solver `exact`, which keeps the slack per row and may \
+                 take long"
+            ),
+        ))
     }
 
     /// The choice and what it rests on, in a sentence.
@@ -95,15 +113,14 @@ impl Learner for LipAuto {
     }
 
     fn fit(&self, data: &Training<'_>, observer: &mut dyn Observer) -> Result<Fit> {
+        self.check_slack(data)?;
         observer.decided(&self.explain(data));
         match (&self.large, self.choose(data)) {
             (Some(large), Solver::Augmented) => {
                 let mut fit = large.fit(data, observer)?;
                 let (rows, features) = (data.x.rows(), data.x.cols());
-                let slack = if self.exact.has_row_slack() { ", with a slack per pair" } else { "" };
                 fit.outcome.notes.push(format!(
-                    "{rows} rows of {features} features are many for the exact solver: solved by `{}`{slack}; ask for the \
-                     exact one to have that",
+                    "{rows} rows of {features} features are many for the exact solver: solved by `{}`",
                     Solver::Augmented.name()
                 ));
                 Ok(fit)

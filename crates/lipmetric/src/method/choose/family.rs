@@ -84,11 +84,14 @@ impl Family {
     }
 
     /// The same for these rows: what would be slow to learn from so many is left out.
-    pub(super) fn settled(&self, data: &Training<'_>) -> Self {
-        match self {
+    ///
+    /// # Errors
+    /// If what is asked for cannot be learned from so many.
+    pub(super) fn settled(&self, data: &Training<'_>) -> Result<Self> {
+        Ok(match self {
             Self::Local => Self::Local,
-            Self::Forms(forms) => Self::Forms(Box::new(forms.settled(data))),
-        }
+            Self::Forms(forms) => Self::Forms(Box::new(forms.settled(data)?)),
+        })
     }
 
     /// What is tried, where an option decides it.

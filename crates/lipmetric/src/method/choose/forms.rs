@@ -104,8 +104,15 @@ impl Forms {
         if self.several() { (300, 300) } else { (600, 1000) }
     }
 
-    /// The same for these rows: where they are many, without what would be slow to solve.
-    pub(super) fn settled(&self, data: &Training<'_>) -> Self {
+    /// The same for these rows: where they are many, without what would be slow to solve. A slack per row that is not to be
+    /// chosen is refused where only another slack could be solved.
+    pub(super) fn settled(&self, data: &Training<'_>) -> Result<Self> {
+        if let Some(large) = &self.large
+            && !self.chooses(Aspect::Slack)
+            && !self.lip.is_exact_only()
+        {
+            LipAuto::new(self.lip.clone(), large.clone()).check_slack(data)?;
+        }
         let (rows, features, classes) = (data.x.rows(), data.x.cols(), data.y.classes().len());
         // Whether the last fit will need the large solver, which has a slack per pair and the maximum.
         let large = self.large.is_some() && Solver::automatic(rows, features, classes) != Solver::Exact;
@@ -132,7 +139,7 @@ impl Forms {
                 tried.extend(diameters.iter().map(|d| (*v, *s, *d)));
             }
         }
-        Self { tried, ..self.clone() }
+        Ok(Self { tried, ..self.clone() })
     }
 
     fn fractions(&self) -> Vec<f64> {
@@ -227,7 +234,7 @@ impl Forms {
         let form = (variant, traits.slack.unwrap_or(slack), traits.diameter.unwrap_or(diameter));
         let trade_off = traits.c_rel.map_or(self.lip.asked(), TradeOff::Relative);
         let exact = self.lip.clone().in_form(form).trade_off(trade_off);
-        // A slack per row that was chosen is kept; one that nobody asked for gives way where there are many rows.
+        // A slack per row that was chosen is kept; one that was not is refused where there are many rows.
         let bound = exact.is_exact_only() || (self.chooses(Aspect::Slack) && exact.has_row_slack());
         let mut fit = match self.large.clone().filter(|_| !bound) {
             Some(large) => LipAuto::new(exact, large.variant(variant).trade_off(trade_off)).fit(data, observer)?,
@@ -258,7 +265,7 @@ mod tests {
             let y = Labels::from_names(names);
             let lip = Lip::intra().slack(Slack::Instance);
             let forms = Forms::new(lip, large, &[Aspect::Slack, Aspect::Diameter]);
-            let settled = forms.settled(&Training::new(&x, &y).unwrap());
+            let settled = forms.settled(&Training::new(&x, &y).unwrap()).unwrap();
             (settled.tried.clone(), settled.describe())
         };
         let large = Some(LipAdmm::intra());

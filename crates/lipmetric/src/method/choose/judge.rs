@@ -189,7 +189,7 @@ mod tests {
         let train: Vec<usize> = (0..x.rows()).filter(|i| !test.contains(i)).collect();
         let part = Part::of(&data, &train);
         let training = part.training().unwrap();
-        let family = &family.settled(&data);
+        let family = &family.settled(&data).unwrap();
         let members = family.members(&training, &mut Silent).unwrap();
         let candidates = candidates(family, &members);
         let right = vec![Vec::new(); 2 * candidates.len()];

@@ -233,7 +233,7 @@ impl Learner for Tuned {
         if data.y.counts().iter().filter(|n| **n > 0).count() < 2 {
             return Err(Error::data("all rows have the same label: there is nothing to tell apart"));
         }
-        let settled = Self { family: self.family.settled(data), seed: self.seed };
+        let settled = Self { family: self.family.settled(data)?, seed: self.seed };
         let scores = match settled.judge(data, neighbours, votes, watch) {
             Ok(Ok(scores)) => scores,
             Ok(Err(why)) => return settled.fallback(data, first, &why, watch),
