@@ -174,8 +174,21 @@ fn slow_rows(room: &Room) {
 fn a_time_limit_ends_with_code_4_and_the_best_so_far() {
     let room = Room::new();
     slow_rows(&room);
-    let args =
-        ["fit", "slow.csv", "--method", "lip-d", "--c", "1", "--time-limit", "0.001", "--model", "m.lip", "--json"];
+    let args = [
+        "fit",
+        "slow.csv",
+        "--method",
+        "lip-d",
+        "--slack",
+        "pair",
+        "--c",
+        "1",
+        "--time-limit",
+        "0.001",
+        "--model",
+        "m.lip",
+        "--json",
+    ];
     let out = room.run(&args);
     assert_eq!(out.status.code(), Some(4), "{}", String::from_utf8_lossy(&out.stderr));
     let fit: serde_json::Value = serde_json::from_slice(&out.stdout).unwrap();
@@ -189,7 +202,10 @@ fn ctrl_c_writes_the_best_so_far() {
     let room = Room::new();
     slow_rows(&room);
     let mut child = Command::new(assert_cmd::cargo::cargo_bin!("lipmetric"))
-        .args(["fit", "slow.csv", "--method", "lip-d", "--c", "1", "--tol", "1e-12", "--model", "m.lip", "-v"])
+        .args([
+            "fit", "slow.csv", "--method", "lip-d", "--slack", "pair", "--c", "1", "--tol", "1e-12", "--model",
+            "m.lip", "-v",
+        ])
         .current_dir(room.path("."))
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
