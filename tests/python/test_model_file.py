@@ -39,7 +39,7 @@ def test_predictions_made_from_the_file_alone_are_the_programs(tmp_path, name):
     run("datasets", "export", name, "-o", "data.csv", cwd=tmp_path)
     run("fit", "data.csv", "--method", "lip-d", "--c", "0.5", "--model", "m.lip", cwd=tmp_path)
     tensors, header = read_model(tmp_path / "m.lip")
-    assert header["format_version"] == 1
+    assert header["format_version"] == 2
     model = header["model"]
     assert tensors["L"].dtype == np.float64 and tensors["L"].shape[1] == len(model["feature_names"])
     rows = list(csv.DictReader(open(tmp_path / "data.csv")))

@@ -53,7 +53,7 @@ pub(crate) fn run(source: &str, name: &str, mut options: Options) -> Result {
 
 pub(crate) fn ceiling(source: &str, name: &str, mut options: Options) -> Result {
     let (x, y) = data::labelled(source)?;
-    let lip = method::exact(name, &mut options)?;
+    let lip = method::problem(name, &mut options)?;
     options.finish()?;
     let training = Training::new(&x, &y)?;
     let before = system::cpu_seconds();

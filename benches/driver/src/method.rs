@@ -1,11 +1,11 @@
-//! A method's name and options as a learner.
+//! A method from its name and options.
 
 use crate::Result;
 use crate::options::Options;
-use lipmetric::method::{Euclidean, Init, Learner, Lip, LipAdmm, Lmml, Lmnn, Mcml, Nca, Solver, TradeOff};
+use lipmetric::method::{Euclidean, Init, Lip, Lmml, Lmnn, Mcml, Method, Nca, Solver, TradeOff};
 use lipmetric::problem::{Anchor, Diameter, Slack, Towards, Variant};
 
-pub(crate) fn learner(method: &str, options: &mut Options) -> Result<Box<dyn Learner>> {
+pub(crate) fn learner(method: &str, options: &mut Options) -> Result<Box<dyn Method>> {
     // Sets what was given.
     macro_rules! with {
         ($learner:expr, $($setter:ident = $name:literal),*) => {{
@@ -26,46 +26,45 @@ pub(crate) fn learner(method: &str, options: &mut Options) -> Result<Box<dyn Lea
         })
     };
     Ok(match method {
-        "lip-d" | "lip-i" => match options.text("solver").as_deref().unwrap_or("exact") {
-            "exact" => {
-                let mut lip = with!(exact(method, options)?, tolerance = "tol", max_iterations = "max_iter");
-                if let Some(c) = trade_off(options)? {
-                    lip = lip.trade_off(c);
-                }
-                if let Some(weight) = options.get("anchor")? {
-                    lip = lip.anchor(Anchor { towards: Towards::Euclid, weight });
-                }
-                Box::new(lip)
+        "lip-d" | "lip-i" => {
+            let solver = solver(options.text("solver").as_deref().unwrap_or("exact"))?;
+            let lip = problem(method, options)?.solver(solver);
+            let (tolerance, mu): (Option<f64>, Option<f64>) = (options.get("tol")?, options.get("mu")?);
+            let (steps, rank): (Option<usize>, Option<usize>) = (options.get("max_iter")?, options.get("rank")?);
+            let mut lip = lip.tolerance(tolerance).mu(mu).max_iterations(steps).rank(rank);
+            if let Some(c) = trade_off(options)? {
+                lip = lip.trade_off(c);
             }
-            name => {
-                let large = LipAdmm::new(variant(method)?).solver(solver(name)?);
-                let mut large = with!(large, tolerance = "tol", max_iterations = "max_iter", mu = "mu", rank = "rank");
-                if let Some(c) = trade_off(options)? {
-                    large = large.trade_off(c);
-                }
-                Box::new(large)
+            if let Some(weight) = options.get("anchor")? {
+                lip = lip.anchor(Anchor { towards: Towards::Euclid, weight });
             }
-        },
+            Box::new(lip)
+        }
         "nca" => Box::new(with!(
-            Nca::new().init(init(options)?),
+            Nca::new().init(init(options)?).n_components(components(options)?),
             tolerance = "tol",
-            max_iterations = "max_iter",
-            n_components = "n_components"
+            max_iterations = "max_iter"
         )),
-        "lmnn" => Box::new(with!(
-            Lmnn::new().init(init(options)?),
-            tolerance = "tol",
-            max_iterations = "max_iter",
-            n_components = "n_components",
-            k = "k",
-            push = "push",
-            row_slack = "row_slack"
-        )),
+        "lmnn" => {
+            let row_slack: Option<bool> = options.get("row_slack")?;
+            let slack = if row_slack.unwrap_or(false) { Slack::Instance } else { Slack::Pair };
+            Box::new(with!(
+                Lmnn::new().init(init(options)?).slack(slack).n_components(components(options)?),
+                tolerance = "tol",
+                max_iterations = "max_iter",
+                targets = "k",
+                push = "push"
+            ))
+        }
         "mcml" => Box::new(with!(Mcml::new(), tolerance = "tol", max_iterations = "max_iter")),
         "lmml" => Box::new(with!(Lmml::new(), tolerance = "tol", max_iterations = "max_iter", alpha = "alpha")),
-        "nn" => Box::new(Euclidean),
+        "nn" => Box::new(Euclidean::new()),
         other => return Err(format!("no method `{other}`").into()),
     })
+}
+
+fn components(options: &mut Options) -> Result<Option<usize>> {
+    options.get("n_components")
 }
 
 fn variant(method: &str) -> Result<Variant> {
@@ -78,6 +77,7 @@ fn variant(method: &str) -> Result<Variant> {
 
 fn solver(name: &str) -> Result<Solver> {
     match name {
+        "exact" => Ok(Solver::Exact),
         "augmented" => Ok(Solver::Augmented),
         "admm" => Ok(Solver::Admm),
         "paper" => Ok(Solver::Paper),
@@ -90,8 +90,8 @@ fn trade_off(options: &mut Options) -> Result<Option<TradeOff>> {
     Ok(options.get("c")?.map(TradeOff::Absolute).or(relative))
 }
 
-/// Lip^D or Lip^I by the exact solver, its form read from the options.
-pub(crate) fn exact(method: &str, options: &mut Options) -> Result<Lip> {
+/// Lip^D or Lip^I by the exact solver, its form read from the options: a slack per pair and `c = 1` unless they say so.
+pub(crate) fn problem(method: &str, options: &mut Options) -> Result<Lip> {
     let slack = match options.text("slack").as_deref() {
         None | Some("pair") => Slack::Pair,
         Some("instance") => Slack::Instance,
@@ -102,5 +102,6 @@ pub(crate) fn exact(method: &str, options: &mut Options) -> Result<Lip> {
         Some("mean") => Diameter::Mean,
         Some(level) => Diameter::Cvar(level.parse()?),
     };
-    Ok(Lip::new(variant(method)?).slack(slack).diameter_as(diameter))
+    let lip = Lip::new().variant(variant(method)?).slack(slack).diameter(diameter);
+    Ok(lip.trade_off(TradeOff::PAPER).solver(Solver::Exact))
 }

@@ -2,14 +2,14 @@
 
 use crate::options::Options;
 use crate::{Result, data, method, tell};
-use lipmetric::method::{Learner, Training};
+use lipmetric::method::{Method, Training};
 use lipmetric::solver::Silent;
 use std::time::Instant;
 
 pub(crate) fn run(source: &str, name: &str, mut options: Options) -> Result {
     let (x, y) = data::labelled(source)?;
     let training = Training::new(&x, &y)?;
-    let lip = method::exact(name, &mut options)?;
+    let lip = method::problem(name, &mut options)?;
     let points: usize = options.get("points")?.unwrap_or(25);
     options.finish()?;
     let c_max = lip.c_max(&training, &mut Silent)?;
@@ -23,7 +23,7 @@ pub(crate) fn run(source: &str, name: &str, mut options: Options) -> Result {
         let single = lip.clone().c(fraction * c_max).fit(&training, &mut Silent)?;
         let seconds = start.elapsed().as_secs_f64();
         separate += seconds;
-        let [on_path, alone] = [&point.fit.outcome, &single.outcome]
+        let [on_path, alone] = [&point.outcome, &single.outcome]
             .map(|o| format!("{:?} {:.1e} {} steps", o.status, o.gap.unwrap_or(f64::NAN), o.iterations));
         tell(&format!("{fraction:9.2e} {on_path}; alone {alone} {seconds:.3} s"));
     }

@@ -1,5 +1,6 @@
 //! Every way to fail, and its exit code.
 
+use crate::method::options::{flag_of, in_flags};
 use lipmetric_io::ErrorKind;
 use std::process::ExitCode;
 
@@ -54,19 +55,14 @@ impl Failure {
 impl From<lipmetric::Error> for Failure {
     fn from(error: lipmetric::Error) -> Self {
         use lipmetric::Error::{Data, Interrupted, Parameter, Shape};
-        let text = with_flags(&error.to_string());
+        let text = in_flags(&error.to_string());
         match error {
-            Parameter { name, message } => Self::Usage(format!("--{name}: {}", with_flags(&message))),
+            Parameter { name, message } => Self::Usage(format!("{}: {}", flag_of(name), in_flags(&message))),
             Data(_) | Shape { .. } => Self::Data(text),
             Interrupted => Self::Interrupted(String::new()),
             _ => Self::Failed(text),
         }
     }
-}
-
-/// The library says "the parameter `label`"; here it is typed `--label`.
-fn with_flags(text: &str) -> String {
-    text.replace("the parameter `", "`--")
 }
 
 impl From<lipmetric_io::Error> for Failure {

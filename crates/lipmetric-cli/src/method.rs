@@ -1,26 +1,32 @@
 //! From what was typed to a method, ready to fit.
 
-mod build;
+pub(crate) mod options;
 
 use crate::failure::{Failure, Result};
-use crate::rivals::{RivalArgs, Shared};
+use crate::rivals::RivalArgs;
 use clap::{Args, ValueEnum};
+use lipmetric::Metric;
 use lipmetric::classify::{K, Weights};
-use lipmetric::method::{Learner, TradeOff, Triplet};
+use lipmetric::method::{Auto, Choose, Euclidean, Lip, LipLocal, Lmml, Lmnn, Mcml, Method as _, Nca, Spec};
 use lipmetric::model::ClassifierSpec;
-use lipmetric::problem::{Diameter, Variant};
+use lipmetric::problem::Diameter;
+use lipmetric_io::model::load_model;
+use options::{Given, help};
+use serde::Serialize;
+use std::io::Read;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// The methods that there are.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Method {
-    /// The Euclidean distance, unless another one is shown to be better on held-out rows
+    /// The Euclidean distance, unless another one predicts held-out rows better
     Auto,
     /// Lip^D: maximises the margin's ratio to the diameter of all rows
     LipD,
     /// Lip^I: maximises the margin's ratio to the diameter of the classes
     LipI,
-    /// Lip^D or Lip^I, and its c, chosen on held-out rows
+    /// Lip^D or Lip^I, and its c, chosen by cross-validation
     Lip,
     /// Lip^I by near pairs: the local form of the margin ratio
     LipLocal,
@@ -54,12 +60,24 @@ impl Method {
         }
     }
 
-    /// The variant; that of `lip` unless the other one is chosen.
-    fn variant(self) -> Option<Variant> {
+    /// How it is typed.
+    pub(crate) fn typed(self) -> String {
+        self.to_possible_value().map(|v| v.get_name().to_owned()).unwrap_or_default()
+    }
+
+    /// The method with its defaults.
+    pub(crate) fn base(self) -> Spec {
         match self {
-            Self::LipD => Some(Variant::Diameter),
-            Self::LipI | Self::Lip => Some(Variant::Intra),
-            _ => None,
+            Self::Auto => Auto::new().into(),
+            Self::LipD => Lip::overall().into(),
+            Self::LipI => Lip::intra().into(),
+            Self::Lip => Lip::chosen().into(),
+            Self::LipLocal => LipLocal::new().into(),
+            Self::Lmnn => Lmnn::new().into(),
+            Self::Lmml => Lmml::new().into(),
+            Self::Nca => Nca::new().into(),
+            Self::Mcml => Mcml::new().into(),
+            Self::Euclidean => Euclidean::new().into(),
         }
     }
 }
@@ -68,143 +86,145 @@ impl Method {
 #[derive(Args)]
 #[command(next_help_heading = "Method")]
 pub(crate) struct MethodArgs {
-    /// How the distance is learned
-    #[arg(long, value_enum, default_value_t = Method::Auto)]
-    pub(crate) method: Method,
+    /// How the distance is learned [default: auto]
+    #[arg(long, value_enum)]
+    method: Option<Method>,
+    /// The method and its parameters from a JSON file, such as `inspect --spec` prints; `-` is standard input
+    #[arg(long, value_name = "FILE")]
+    spec: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) lip: LipArgs,
+    lip: LipArgs,
     #[command(flatten)]
-    pub(crate) rivals: RivalArgs,
+    rivals: RivalArgs,
     #[command(flatten)]
     pub(crate) voting: VotingArgs,
 }
 
 impl MethodArgs {
-    pub(crate) fn learner(&self) -> Result<Box<dyn Learner>> {
-        self.learner_from(None)
+    /// The method, with its parameters checked as far as that needs no data.
+    pub(crate) fn spec(&self) -> Result<Spec> {
+        let mut given = self.lip.given();
+        given.extend(self.rivals.given());
+        if let Some(path) = &self.spec {
+            let method = self.method.map(|_| "method".to_owned());
+            if let Some(option) = method.or_else(|| given.keys().next().cloned()) {
+                return Err(Failure::Usage(format!(
+                    "{}: --spec has the method and all its parameters; leave out the one or the other",
+                    options::flag(&option)
+                )));
+            }
+            return read_spec(path);
+        }
+        let method = self.method.unwrap_or(Method::Auto);
+        for option in given.keys() {
+            options::check(option, method, "add --method")?;
+        }
+        if self.rivals.warm_start().is_some() {
+            options::check("warm_start", method, "add --method")?;
+        }
+        options::apply(&method.base(), &given)
     }
 
-    /// The method, with comparisons to learn from where there are some.
-    pub(crate) fn learner_from(&self, triplets: Option<Vec<Triplet>>) -> Result<Box<dyn Learner>> {
-        if triplets.is_some() && self.method != Method::Lmml {
-            return Err(Failure::Usage("--triplets belongs to the method lmml; leave it out".to_owned()));
-        }
-        self.rivals.check(self.method)?;
-        if let Some(learner) = self.rivals.learner(self.method, &self.lip.shared(), triplets)? {
-            if self.lip.c.is_some() || self.lip.c_rel.is_some() || self.lip.given_extras() {
-                return Err(Failure::Usage(
-                    "--c, --c-rel, --diameter, --anchor, --solver, --mu, --rank and --balanced belong to the methods lip, lip-d and lip-i; \
-                     leave them out"
-                        .to_owned(),
-                ));
-            }
-            if self.lip.slack.is_some() && self.method != Method::Lmnn {
-                return Err(Failure::Usage(
-                    "--slack belongs to the methods lip, lip-d, lip-i and lmnn; leave it out".to_owned(),
-                ));
-            }
-            if self.lip.slack == Some(SlackRule::Auto) {
-                return Err(Failure::Usage("--slack auto: the slack of lmnn is pair or instance".to_owned()));
-            }
-            return Ok(learner);
-        }
-        if self.method == Method::LipLocal
-            && (self.lip.slack.is_some() || self.lip.c.is_some() || self.lip.given_extras())
-        {
-            return Err(Failure::Usage(
-                "of the parameters of lip-d and lip-i, lip-local has --c-rel, --tol and --max-iter; leave the others out"
-                    .to_owned(),
-            ));
-        }
-        if self.method.variant().is_none() && self.method != Method::LipLocal && self.lip.given() {
-            return Err(Failure::Usage(
-                "--slack, --c, --c-rel, --diameter, --anchor, --solver, --rank, --balanced, --tol and --max-iter belong to the \
-                 methods lip, lip-d and lip-i; add --method lip-i, or leave them out"
-                    .to_owned(),
-            ));
-        }
-        self.lip.learner(self.method, TradeOff::Relative(0.1), self.rivals.metric()?)
+    /// The distance to begin from.
+    pub(crate) fn start(&self) -> Result<Option<Metric>> {
+        self.rivals.warm_start().map(start_from).transpose()
     }
 }
 
-/// Parameters of Lip^D and Lip^I. What is not given takes the learner's default.
-#[derive(Args, Clone)]
+/// The distance of a model.
+pub(crate) fn start_from(path: &Path) -> Result<Metric> {
+    Ok(load_model(path)?.model.metric)
+}
+
+/// A method from a JSON file.
+fn read_spec(path: &Path) -> Result<Spec> {
+    let place = if path == Path::new("-") { "standard input".to_owned() } else { path.display().to_string() };
+    let cannot = |e: std::io::Error| Failure::Failed(format!("cannot read {place}: {e}"));
+    let mut text = String::new();
+    if path == Path::new("-") {
+        std::io::stdin().read_to_string(&mut text).map_err(cannot)?;
+    } else {
+        text = std::fs::read_to_string(path).map_err(cannot)?;
+    }
+    let spec: Spec = serde_json::from_str(&text).map_err(|e| Failure::Usage(format!("--spec {place}: {e}")))?;
+    // In a file the parameters have the names that the message gives them.
+    spec.check().map_err(|e| Failure::Usage(format!("--spec {place}: {e}")))?;
+    Ok(spec)
+}
+
+/// Parameters of Lip^D and Lip^I, and of whichever method has the same. What is not given takes the method's default.
+#[derive(Args, Clone, Serialize)]
 pub(crate) struct LipArgs {
-    /// Whether each pair of rows or each row has a slack of its own (lip-d, lip-i, lip; lmnn, where a
-    /// pair is a target and an impostor) [default: instance; lmnn: pair]
-    #[arg(long, value_enum, value_name = "RULE")]
+    #[arg(long, value_enum, value_name = "RULE", help = help("slack", "Whether each pair of rows or each row has a slack of its own; for lmnn, a pair is a target and an impostor", ""))]
     slack: Option<SlackRule>,
-    /// The trade-off between the diameter and violated margins: larger is smoother (lip-d, lip-i, lip)
-    /// [default: 1, as in the paper, in `compare`; lip: auto; else see --c-rel]
-    /// `auto` chooses it on held-out rows, together with whatever else is `auto`.
-    #[arg(long, value_name = "VALUE", value_parser = number::<f64>, conflicts_with = "c_rel")]
-    c: Option<Asked<f64>>,
-    /// The same as a fraction of the c from which on nothing is learned (lip-d, lip-i, lip-local)
-    /// [default: 0.1; lip-local: 0.2; lip-d and lip-i in `compare` have --c 1]
-    #[arg(long, value_name = "FRACTION")]
+    #[arg(long, value_name = "VALUE", value_parser = real_or_auto, conflicts_with = "c_rel", help = help("c", "The trade-off between the diameter and violated margins: larger is smoother. `auto` chooses it by cross-validation, together with whatever else is `auto`. See --c-rel for what it is unless given; in `compare` it is 1, as in the paper", ""))]
+    c: Option<Choose<f64>>,
+    #[arg(long, value_name = "FRACTION", value_parser = real, help = help("c_rel", "c as a fraction of c_max, the value at which the learned metric becomes zero", ""))]
     c_rel: Option<f64>,
-    /// What the diameter is: `max`, the largest distance, as in the paper; `mean`; or `cvar:0.1`, the mean of
-    /// the longest tenth; `auto` chooses among them on held-out rows, the last up to 150 rows (lip-d, lip-i, lip)
-    /// [default: max]
-    #[arg(long, value_name = "RULE", value_parser = diameter)]
-    diameter: Option<Asked<Diameter>>,
-    /// Draw the distance towards a simple one (lip-d, lip-i)
-    #[arg(long, value_enum, value_name = "METRIC")]
+    #[arg(long, value_name = "RULE", value_parser = diameter, help = help("diameter", "What the diameter is: `max`, the largest distance, as in the paper; `mean`; or `cvar:0.1`, the mean of the longest tenth; `auto` chooses among them by cross-validation, the last up to 150 rows", ""))]
+    diameter: Option<Choose<Diameter>>,
+    #[arg(long, value_enum, value_name = "METRIC", help = help("anchor", "Draw the distance towards a simple one", ""))]
     anchor: Option<AnchorTo>,
-    /// How much the anchor counts: at 1 about as much as the diameter (lip-d, lip-i) [default: 0.1]
-    #[arg(long, value_name = "WEIGHT", requires = "anchor")]
+    #[arg(long, value_name = "WEIGHT", value_parser = real, requires = "anchor", help = help("anchor_weight", "How much the anchor counts: at 1 about as much as the diameter", "0.1"))]
     anchor_weight: Option<f64>,
-    /// How the problem is solved (lip-d, lip-i) [default: auto]
-    #[arg(long, value_enum, value_name = "SOLVER")]
+    #[arg(long, value_enum, value_name = "SOLVER", help = help("solver", "How the problem is solved", ""))]
     solver: Option<SolverChoice>,
-    /// The penalty of `--solver paper` (lip-d, lip-i) [default: 1]
-    #[arg(long, value_name = "VALUE")]
+    #[arg(long, value_name = "VALUE", value_parser = real, help = help("mu", "The penalty of `--solver paper`", "1"))]
     mu: Option<f64>,
-    /// The largest rank of the distance, for --solver admm or augmented; or `auto`: as many of the leading directions
-    /// as held-out rows need, for the exact solver (lip-d, lip-i, lip) [default: any]
-    #[arg(long, value_name = "N", value_parser = number::<usize>)]
-    rank: Option<Asked<usize>>,
-    /// Let every class count the same, whatever its size (lip-d, lip-i)
-    #[arg(long)]
+    #[arg(long, value_name = "N", value_parser = whole_or_auto, help = help("rank", "The largest rank of the distance, for --solver admm or augmented. `auto`: smallest rank with the best cross-validated accuracy (exact solver only)", "any"))]
+    rank: Option<Choose<usize>>,
+    #[arg(long, help = help("balanced", "Let every class count the same, whatever its size", ""))]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     balanced: bool,
-    /// Stop at this certified relative gap [default: 1e-6; lip-d and lip-i by other solvers than the exact one,
-    /// lmnn, mcml: 1e-3; nca, which has none, stops
-    /// where a step gains less than this part of the rows: 1e-5]
-    #[arg(long, value_name = "GAP")]
+    #[arg(long, value_name = "GAP", value_parser = real, help = help("tol", "Stop at this certified relative gap. nca has no certificate: it stops when the objective improves by less than this times the number of rows", ""))]
     tol: Option<f64>,
-    /// Stop after this many steps [default: 500; lmnn, mcml: 2000; lmml: 20000; nca: 200]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help = help("max_iter", "Stop after this many steps", ""))]
     max_iter: Option<usize>,
 }
 
-/// A value as it is typed.
-#[derive(Clone, Copy, PartialEq)]
-enum Asked<T> {
-    /// To be chosen on held-out rows
-    Auto,
-    Value(T),
-}
-
-fn number<T: std::str::FromStr>(text: &str) -> std::result::Result<Asked<T>, String> {
-    match text {
-        "auto" => Ok(Asked::Auto),
-        _ => text.parse().map(Asked::Value).map_err(|_| "give a number such as 1, or `auto`".to_owned()),
+impl LipArgs {
+    /// What was given.
+    pub(crate) fn given(&self) -> Given {
+        given(self)
     }
 }
 
-#[derive(Clone, Copy, PartialEq, ValueEnum)]
+/// The options that have a value.
+pub(crate) fn given(args: &impl Serialize) -> Given {
+    let Ok(serde_json::Value::Object(mut all)) = serde_json::to_value(args) else { return Given::new() };
+    all.retain(|_, value| !value.is_null());
+    all
+}
+
+/// A number that is one: a file cannot hold the others.
+pub(crate) fn real(text: &str) -> std::result::Result<f64, String> {
+    text.parse().ok().filter(|v: &f64| v.is_finite()).ok_or_else(|| "give a number such as 0.1".to_owned())
+}
+
+fn real_or_auto(text: &str) -> std::result::Result<Choose<f64>, String> {
+    if text == "auto" { Ok(Choose::Auto) } else { real(text).map(Choose::Value).map_err(|e| format!("{e}, or `auto`")) }
+}
+
+fn whole_or_auto(text: &str) -> std::result::Result<Choose<usize>, String> {
+    text.parse().map_err(|_| "give a number such as 1, or `auto`".to_owned())
+}
+
+#[derive(Clone, Copy, PartialEq, ValueEnum, Serialize)]
+#[serde(rename_all = "snake_case")]
 enum SlackRule {
     /// A slack per pair of rows
     Pair,
     /// A slack per row: a mislabelled row pays once
     Instance,
-    /// Chosen on held-out rows (not lmnn)
+    /// Chosen by cross-validation (not lmnn)
     Auto,
 }
 
-#[derive(Clone, Copy, PartialEq, ValueEnum)]
+#[derive(Clone, Copy, PartialEq, ValueEnum, Serialize)]
+#[serde(rename_all = "snake_case")]
 enum SolverChoice {
-    /// Exact up to 36 features and 3,000 rows (a slack per row: 1,500), above that augmented
+    /// Exact up to 36 features and 3,000 rows, above that augmented; a slack per row, which only exact has, is refused above
+    /// 1,500 rows
     Auto,
     /// The certified interior-point method
     Exact,
@@ -216,7 +236,8 @@ enum SolverChoice {
     Paper,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
+#[derive(Clone, Copy, ValueEnum, Serialize)]
+#[serde(rename_all = "snake_case")]
 enum AnchorTo {
     /// The Euclidean distance on the prepared features
     Euclid,
@@ -224,98 +245,16 @@ enum AnchorTo {
     Within,
 }
 
-fn diameter(text: &str) -> std::result::Result<Asked<Diameter>, String> {
+fn diameter(text: &str) -> std::result::Result<Choose<Diameter>, String> {
     match text.split_once(':') {
-        None if text == "auto" => Ok(Asked::Auto),
-        None if text == "max" => Ok(Asked::Value(Diameter::Maximum)),
-        None if text == "mean" => Ok(Asked::Value(Diameter::Mean)),
+        None if text == "auto" => Ok(Choose::Auto),
+        None if text == "max" => Ok(Diameter::Maximum.into()),
+        None if text == "mean" => Ok(Diameter::Mean.into()),
         Some(("cvar", level)) => match level.parse::<f64>() {
-            Ok(level) if level > 0.0 && level < 1.0 => Ok(Asked::Value(Diameter::Cvar(level))),
+            Ok(level) if level > 0.0 && level < 1.0 => Ok(Diameter::Cvar(level).into()),
             _ => Err(format!("`{level}` is not a level between 0 and 1, such as 0.1")),
         },
         _ => Err("give max, mean, cvar:LEVEL, such as cvar:0.1, or auto".to_owned()),
-    }
-}
-
-impl LipArgs {
-    fn given(&self) -> bool {
-        self.slack.is_some()
-            || self.c.is_some()
-            || self.c_rel.is_some()
-            || self.tol.is_some()
-            || self.max_iter.is_some()
-            || self.given_extras()
-    }
-
-    /// Options that only Lip^D and Lip^I have.
-    fn given_extras(&self) -> bool {
-        self.diameter.is_some()
-            || self.anchor.is_some()
-            || self.balanced
-            || self.solver.is_some()
-            || self.mu.is_some()
-            || self.rank.is_some()
-    }
-
-    /// These, and where nothing is said, the others.
-    pub(crate) fn or(&self, others: &Self) -> Self {
-        let trade_off = if self.c.is_some() || self.c_rel.is_some() { self } else { others };
-        let anchor = if self.anchor.is_some() { self } else { others };
-        Self {
-            slack: self.slack.or(others.slack),
-            c: trade_off.c,
-            c_rel: trade_off.c_rel,
-            diameter: self.diameter.or(others.diameter),
-            anchor: anchor.anchor,
-            anchor_weight: self.anchor_weight.or(anchor.anchor_weight),
-            solver: self.solver.or(others.solver),
-            mu: self.mu.or(others.mu),
-            rank: self.rank.or(others.rank),
-            balanced: self.balanced || others.balanced,
-            tol: self.tol.or(others.tol),
-            max_iter: self.max_iter.or(others.max_iter),
-        }
-    }
-
-    /// The same trade-off and penalty by the paper's algorithm, which has a slack per pair; stopped after so many steps
-    /// where their number was not said.
-    pub(crate) fn by_the_paper(&self, steps: usize) -> Self {
-        Self {
-            slack: Some(SlackRule::Pair),
-            solver: Some(SolverChoice::Paper),
-            max_iter: self.max_iter.or(Some(steps)),
-            diameter: None,
-            anchor: None,
-            anchor_weight: None,
-            rank: None,
-            balanced: false,
-            ..self.clone()
-        }
-    }
-
-    /// Whether something is said that [`LipArgs::by_the_paper`] would not heed.
-    pub(crate) fn beyond_the_paper(&self) -> bool {
-        let without = Self { mu: None, ..self.clone() };
-        self.slack.is_some() || without.given_extras()
-    }
-
-    /// Whether a penalty is given.
-    pub(crate) fn has_mu(&self) -> bool {
-        self.mu.is_some()
-    }
-
-    /// The same without a penalty, if that is for another solver than this one.
-    pub(crate) fn without_idle_mu(mut self) -> Self {
-        if self.solver != Some(SolverChoice::Paper) {
-            self.mu = None;
-        }
-        self
-    }
-
-    /// What other methods have as well.
-    pub(crate) fn shared(&self) -> Shared {
-        let row_slack = self.slack.filter(|s| *s != SlackRule::Auto).map(|s| s == SlackRule::Instance);
-        Shared { tol: self.tol, max_iter: self.max_iter, row_slack }
     }
 }
 
@@ -377,8 +316,8 @@ impl VotingArgs {
     }
 
     /// The vote of the neighbours, where the method decides how many are usual.
-    pub(crate) fn settings_for(&self, method: Method) -> ClassifierSpec {
-        let usual = if method == Method::Auto { K::Auto } else { K::default() };
+    pub(crate) fn settings_for(&self, spec: &Spec) -> ClassifierSpec {
+        let usual = if matches!(spec, Spec::Auto(_)) { K::Auto } else { K::default() };
         self.of(self.k.unwrap_or(usual))
     }
 }

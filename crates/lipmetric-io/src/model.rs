@@ -7,12 +7,15 @@
 //! | `train.y` | u32, rows | their classes, as indices into `classes` |
 //!
 //! The metadata entry `lipmetric` is a JSON object: `format_version`, `program_version`, `checksum`, and `model`, which
-//! holds the method and its parameters, the preparation steps, the columns' names, the classes and how the fit ended.
+//! holds the method and its parameters (`spec` as given, `used` as the fit had them), the preparation steps, the columns' names,
+//! the classes and how the fit ended. Format 1 had the method's name and a map of parameters; it is read, too.
 //! The checksum is the SHA-256 of the model's JSON text and every tensor, so that a file that was changed or damaged is
 //! never used. No time or place of writing is stored: the same fit gives the same bytes.
 
+mod first;
+
 use crate::{Error, Result, Source, atomic_write};
-use lipmetric::method::Outcome;
+use lipmetric::method::{Outcome, Spec};
 use lipmetric::model::{Classifier, Model, Provenance, TrainingRows, Voting};
 use lipmetric::prepare::Preparation;
 use lipmetric::{Labels, Matrix, Metric};
@@ -25,7 +28,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
 /// The format that this program writes, and the newest that it reads.
-pub const FORMAT_VERSION: u32 = 1;
+pub const FORMAT_VERSION: u32 = 2;
 
 const KEY: &str = "lipmetric";
 
@@ -47,8 +50,8 @@ struct AnyHeader {
 
 #[derive(Serialize, Deserialize)]
 struct Description<'a> {
-    method: Cow<'a, str>,
-    parameters: Cow<'a, BTreeMap<String, serde_json::Value>>,
+    spec: Cow<'a, Spec>,
+    used: Cow<'a, Spec>,
     voting: Voting,
     outcome: Cow<'a, Outcome>,
     classes: Cow<'a, [String]>,
@@ -80,8 +83,8 @@ pub fn model_to_bytes(model: &Model) -> Result<Vec<u8>> {
         return Err(fail(&format!("the format has no place for a model that predicts by {}", model.classifier)));
     };
     let description = Description {
-        method: Cow::Borrowed(&model.method),
-        parameters: Cow::Borrowed(&model.parameters),
+        spec: Cow::Borrowed(&model.spec),
+        used: Cow::Borrowed(&model.used),
         voting,
         outcome: Cow::Borrowed(&model.outcome),
         classes: Cow::Borrowed(&model.classes),
@@ -171,7 +174,14 @@ pub fn model_from_bytes(origin: &str, bytes: &[u8]) -> Result<StoredModel> {
     if checksum(header.model.get(), &views) != header.checksum {
         return Err(damaged("its content does not match its checksum, so it was changed after it was written"));
     }
-    let description: Description<'_> = serde_json::from_str(header.model.get()).map_err(|e| damaged(&e.to_string()))?;
+    let description = if header.format_version == 1 {
+        let mut old = serde_json::from_str(header.model.get()).map_err(|e| damaged(&e.to_string()))?;
+        first::upgrade(&mut old);
+        serde_json::from_value(serde_json::Value::Object(old))
+    } else {
+        serde_json::from_str::<Description<'_>>(header.model.get())
+    };
+    let description = description.map_err(|e| damaged(&e.to_string()))?;
     let model = assemble(description, &views).map_err(|what| damaged(&what))?;
     Ok(StoredModel {
         model,
@@ -204,11 +214,8 @@ fn assemble(d: Description<'_>, views: &[(String, TensorView<'_>)]) -> Result<Mo
     };
     let model = || -> lipmetric::Result<Model> {
         let labels = training.map(|(x, codes)| Ok((x, Labels::from_codes(d.classes.to_vec(), codes)?))).transpose()?;
-        let learned = Provenance {
-            method: d.method.into_owned(),
-            parameters: d.parameters.into_owned(),
-            outcome: d.outcome.into_owned(),
-        };
+        let learned =
+            Provenance { spec: d.spec.into_owned(), used: d.used.into_owned(), outcome: d.outcome.into_owned() };
         let classes = (d.classes.into_owned(), d.class_counts.into_owned());
         let classifier = Classifier::Vote(d.voting);
         let model = Model::new(learned, Metric::new(factor)?, d.preparation.into_owned(), classes, classifier)?;

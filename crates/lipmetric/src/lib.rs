@@ -24,7 +24,7 @@
 //!     Column::texts("kind", ["short", "short", "short", "long", "long", "long"]),
 //! ]);
 //! let data = Dataset::read(&table, &Roles::default())?; // the label is the last column, unless Roles says otherwise
-//! let model = Recipe::new(&Lip::intra()).fit(&data, None, &mut Silent)?;
+//! let model = Recipe::new(&Lip::intra().into()).fit(&data, None, &mut Silent)?;
 //! assert!(model.outcome.gap.unwrap() < 1e-4); // certified: no metric is better by more than this part
 //!
 //! let predictor = Predictor::new(model)?;

@@ -7,6 +7,7 @@ use crate::session::Session;
 use lipmetric::data::{Split, folds, holdouts};
 use lipmetric::evaluate::{ClassScore, Confusion, Summary, trials};
 use lipmetric::lipschitz::certified_accuracy;
+use lipmetric::method::Method;
 use lipmetric::model::Predictor;
 use lipmetric_io::model::load_model;
 use serde::Serialize;
@@ -31,7 +32,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     roles: RoleArgs,
     /// The model to judge
-    #[arg(long, value_name = "MODEL", conflicts_with_all = ["repeats", "train_fraction", "folds", "seed", "method", "slack", "c", "c_rel", "tol", "max_iter", "diameter", "anchor", "anchor_weight", "balanced", "solver", "mu", "rank", "n_components", "init", "warm_start", "targets", "push", "alpha", "k", "weights", "fill", "scale", "kind"])]
+    #[arg(long, value_name = "MODEL", conflicts_with_all = ["repeats", "train_fraction", "folds", "seed", "method", "spec", "slack", "c", "c_rel", "tol", "max_iter", "diameter", "anchor", "anchor_weight", "balanced", "solver", "mu", "rank", "n_components", "init", "warm_start", "targets", "push", "alpha", "k", "weights", "fill", "scale", "kind"])]
     model: Option<PathBuf>,
     #[command(flatten)]
     prepare: PrepareArgs,
@@ -126,8 +127,9 @@ fn judge_model(args: &Args, path: &PathBuf, session: &Session) -> Result<Report>
 fn judge_method(args: &Args, session: &Session) -> Result<Report> {
     let table = args.data.table(&args.roles.ignore, session)?;
     let data = args.roles.read(&table)?;
-    let learner = args.method.learner()?;
-    let recipe = args.prepare.recipe(&*learner, args.method.voting.settings_for(args.method.method));
+    let spec = args.method.spec()?;
+    let start = args.method.start()?;
+    let recipe = args.prepare.recipe(&spec, args.method.voting.settings_for(&spec)).starting_from(start.as_ref());
     let (splits, how): (Vec<Split>, String) = match args.folds {
         Some(k) => (folds(&data.labels, k, args.seed)?, format!("{k}-fold cross-validation")),
         None => (
@@ -146,7 +148,7 @@ fn judge_method(args: &Args, session: &Session) -> Result<Report> {
         session.note(format!("{early} of {} fits ended before they had converged", trials.len()));
     }
     let accuracies = trials.iter().map(|t| t.confusion.accuracy()).collect();
-    let judged = format!("{} on {}, {how}", learner.name(), table.origin);
+    let judged = format!("{} on {}, {how}", spec.name(), table.origin);
     Ok(Report::new(judged, &confusion, accuracies))
 }
 

@@ -1,12 +1,13 @@
 use super::shared::LabelledArgs;
 use crate::failure::{Failure, Result};
+use crate::method::options::{self, Given};
 use crate::method::{MethodArgs, time_limit};
 use crate::output::{self, Align, TextTable, short};
 use crate::resources::{self, Stopwatch};
 use crate::session::Session;
 use lipmetric::Model;
 use lipmetric::lipschitz::{Mahalanobis, Margins};
-use lipmetric::method::Choice;
+use lipmetric::method::{Choice, Method, MetricKind, Spec};
 use lipmetric::prepare::{Encoding, Preparation, Scaling, Step};
 use lipmetric::problem::{Diameter, Slack};
 use lipmetric::solver::{Budget, Status};
@@ -31,15 +32,14 @@ Examples:
   lipmetric fit echo.csv --ignore epss --fill mean --scale minmax --json
   lipmetric fit echo.csv --method lip-d --slack pair --c 1 --tol 1e-9
   lipmetric fit echo.csv --method lmnn --targets 2 --k auto
-  lipmetric fit echo.csv --method nca --n-components 2 --init lda")]
+  lipmetric fit echo.csv --method nca --n-components 2 --init lda
+  lipmetric inspect --spec echo.lip | lipmetric fit echo.csv --spec -")]
 pub(crate) struct Args {
     #[command(flatten)]
     rows: LabelledArgs,
     #[command(flatten)]
     method: MethodArgs,
-    /// Comparisons to learn from instead of the labels: lines of three row numbers `i,j,l` for "row i is
-    /// nearer to row j than to row l", rows counted from 1 (lmml)
-    #[arg(long, value_name = "FILE", help_heading = "Other methods")]
+    #[arg(long, value_name = "FILE", help_heading = "Other methods", help = options::help("triplets", "Comparisons to learn from instead of the labels: lines of three row numbers `i,j,l` for \"row i is nearer to row j than to row l\", rows counted from 1", ""))]
     triplets: Option<PathBuf>,
     /// Stop after this many seconds, with the best found so far (exit code 4)
     #[arg(long, value_name = "SECONDS", help_heading = "Method")]
@@ -60,7 +60,10 @@ pub(crate) struct Args {
 struct Report<'a> {
     status: Status,
     method: &'a str,
-    parameters: &'a std::collections::BTreeMap<String, serde_json::Value>,
+    /// As the fit had them.
+    parameters: Given,
+    /// As it was asked for: `fit --spec` does the same again.
+    spec: &'a Spec,
     n: usize,
     p: usize,
     classes: usize,
@@ -87,9 +90,11 @@ struct Report<'a> {
 
 pub(crate) fn run(args: &Args, session: &Session) -> Result {
     let (table, data) = args.rows.read(session)?;
+    let spec = args.method.spec()?;
     let triplets = args.triplets.as_ref().map(|path| read_triplets(&Source::new(path))).transpose()?;
-    let learner = args.method.learner_from(triplets)?;
-    let recipe = args.rows.prepare.recipe(&*learner, args.method.voting.settings_for(args.method.method));
+    let start = args.method.start()?;
+    let recipe = args.rows.prepare.recipe(&spec, args.method.voting.settings_for(&spec));
+    let recipe = recipe.starting_from(start.as_ref()).comparing(triplets.as_deref());
     let watch = Stopwatch::start();
     let mut observer = Budget::new(time_limit(args.time_limit)?, session.fit_observer());
     let mut model = recipe.fit(&data, None, &mut observer)?;
@@ -105,8 +110,9 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
     }
     let report = Report {
         status: model.outcome.status,
-        method: &model.method,
-        parameters: &model.parameters,
+        method: model.spec.name(),
+        parameters: options::parameters(&model.used),
+        spec: &model.spec,
         n: data.labels.len(),
         p: model.metric.features(),
         classes: model.classes.len(),
@@ -207,9 +213,9 @@ pub(crate) fn describe_preparation(preparation: &Preparation) -> String {
 /// The method and how its fit ended.
 pub(crate) fn describe_outcome(model: &Model) -> String {
     let mut facts = TextTable::new(vec![Align::Left, Align::Left]);
-    facts.row(["method", &model.method]);
-    for (name, value) in model.parameters.iter().filter(|(_, value)| !value.is_null()) {
-        facts.row([name.as_str(), value.to_string().trim_matches('"')]);
+    facts.row(["method", model.spec.name()]);
+    for (name, value) in options::worded_parameters(&model.used) {
+        facts.row([name, value]);
     }
     let outcome = &model.outcome;
     if let Some(choice) = &outcome.choice {
@@ -241,37 +247,41 @@ pub(crate) fn describe_outcome(model: &Model) -> String {
 /// What a method that chooses has chosen, and what it is worth.
 fn describe_choice(choice: &Choice, facts: &mut TextTable) {
     let percent = |v: f64| format!("{:.1} %", 100.0 * v);
-    let mut chosen = choice.metric.clone();
-    if let Some(c) = choice.c_rel {
+    let taken = &choice.chosen;
+    let mut chosen = taken.metric.name().to_owned();
+    if let Some(c) = taken.c_rel {
         chosen += &format!(", c-rel {}", short(c));
     }
-    match choice.slack {
+    match taken.slack {
         Some(Slack::Pair) => chosen += ", a slack per pair",
         Some(Slack::Instance) => chosen += ", a slack per row",
         None => {}
     }
-    match choice.diameter {
+    match taken.diameter {
         Some(Diameter::Maximum) => chosen += ", diameter the maximum",
         Some(Diameter::Mean) => chosen += ", diameter the mean",
         Some(Diameter::Cvar(level)) => chosen += &format!(", diameter the mean of the longest {}", percent(level)),
         None => {}
     }
-    if let Some(rank) = choice.rank {
+    if let Some(rank) = taken.rank {
         chosen += &format!(", rank {rank}");
     }
-    if choice.euclid > 0.0 && choice.euclid < 1.0 {
-        chosen += &format!(", mixed with {} of the Euclidean distance", percent(choice.euclid));
+    if taken.euclid > 0.0 && taken.euclid < 1.0 {
+        chosen += &format!(", mixed with {} of the Euclidean distance", percent(taken.euclid));
     }
     facts.row(["chosen", &chosen]);
     if choice.rows == 0 {
         return;
     }
-    let reference = if choice.metric.starts_with("lip-d") || choice.metric == "lip-i" { "usual" } else { "Euclidean" };
+    let reference = match taken.metric {
+        MetricKind::LipD | MetricKind::LipI => "usual",
+        _ => "Euclidean",
+    };
     facts.row([
         "on held-out rows",
         &format!(
             "{} ({reference}: {}, standard error of the difference: {})",
-            percent(choice.accuracy),
+            percent(taken.accuracy),
             percent(choice.reference),
             percent(choice.standard_error)
         ),

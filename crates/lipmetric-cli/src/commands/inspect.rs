@@ -1,14 +1,14 @@
 use super::fit::{describe_outcome, describe_preparation};
 use super::margins::{self, ReportArgs};
 use crate::failure::{Failure, Result};
+use crate::method::options::{self, Given};
 use crate::output::{self, Align, TextTable, short};
 use lipmetric::Model;
-use lipmetric::method::Outcome;
+use lipmetric::method::{Method, Outcome, Spec};
 use lipmetric::model::Voting;
 use lipmetric::prepare::Preparation;
 use lipmetric_io::model::{StoredModel, load_model};
 use serde::Serialize;
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// Tell everything that a model file holds
@@ -18,6 +18,7 @@ Examples:
   lipmetric fit --data haberman --model haberman.lip
   lipmetric inspect haberman.lip
   lipmetric inspect haberman.lip --lipschitz
+  lipmetric inspect haberman.lip --spec
   lipmetric inspect haberman.lip --json")]
 pub(crate) struct Args {
     /// The model
@@ -25,6 +26,9 @@ pub(crate) struct Args {
     /// Measure margins, ratios and bounds of the training rows, too, as `lipmetric margins` does
     #[arg(long)]
     lipschitz: bool,
+    /// Print only the method and its parameters, as JSON: `lipmetric fit --spec` does the same again on the same rows
+    #[arg(long, conflicts_with_all = ["lipschitz", "json"])]
+    spec: bool,
     /// Print it as JSON
     #[arg(long)]
     json: bool,
@@ -36,7 +40,9 @@ struct Report<'a> {
     program_version: &'a str,
     checksum: &'a str,
     method: &'a str,
-    parameters: &'a BTreeMap<String, serde_json::Value>,
+    /// As the fit had them.
+    parameters: Given,
+    spec: &'a Spec,
     outcome: &'a Outcome,
     voting: Option<Voting>,
     n: Option<usize>,
@@ -56,6 +62,9 @@ struct Report<'a> {
 
 pub(crate) fn run(args: &Args) -> Result {
     let stored = load_model(&args.model)?;
+    if args.spec {
+        return output::print_json(&stored.model.spec);
+    }
     let spectrum = stored.model.metric.spectrum()?;
     let lipschitz = if args.lipschitz { Some(measure(&stored.model)?) } else { None };
     if args.json {
@@ -84,8 +93,9 @@ fn report(stored: &StoredModel, spectrum: Vec<f64>) -> Report<'_> {
         format_version: stored.format_version,
         program_version: &stored.program_version,
         checksum: &stored.checksum,
-        method: &model.method,
-        parameters: &model.parameters,
+        method: model.spec.name(),
+        parameters: options::parameters(&model.used),
+        spec: &model.spec,
         outcome: &model.outcome,
         voting: model.classifier.voting(),
         n: model.training.as_ref().map(|t| t.x.rows()),

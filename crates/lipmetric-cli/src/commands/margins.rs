@@ -4,6 +4,7 @@ use crate::input::PrepareArgs;
 use crate::output::{self, Align, TextTable, short};
 use crate::session::Session;
 use lipmetric::lipschitz::{LocalSummary, Mahalanobis, Margins, Report, ReportOptions};
+use lipmetric::method::Method;
 use lipmetric::prepare::{Dataset, Preparation, Unseen};
 use lipmetric::{Labels, Matrix, Metric};
 use lipmetric_io::model::load_model;
@@ -68,7 +69,7 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
             line_up(&mut table, model.preparation.schema(), &args.rows.roles)?;
             let labels = model.preparation.schema().labels_as(&table, &model.classes)?;
             let x = model.preparation.read(&table, Unseen::Error)?;
-            let what = format!("the metric of {} ({})", path.display(), model.method);
+            let what = format!("the metric of {} ({})", path.display(), model.spec.name());
             (model.metric, x, labels, what)
         }
     };

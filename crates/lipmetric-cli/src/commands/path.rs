@@ -1,12 +1,13 @@
 use super::shared::LabelledArgs;
 use crate::failure::{Failure, Result};
 use crate::input::PrepareArgs;
+use crate::method::options;
 use crate::method::{LipArgs, Method, time_limit};
 use crate::output::{self, Align, TextTable, short};
 use crate::session::Session;
 use lipmetric::Labels;
 use lipmetric::data::Table;
-use lipmetric::method::{LipFit, Training};
+use lipmetric::method::{Fit, Lip, Spec, Training};
 use lipmetric::prepare::Preparation;
 use lipmetric::problem::SupportPair;
 use lipmetric::solver::{Budget, Status};
@@ -83,7 +84,7 @@ struct Report<'a> {
 }
 
 pub(crate) fn run(args: &Args, session: &Session) -> Result {
-    let lip = args.lip.along_a_path(args.method)?;
+    let lip = problem(args)?;
     let fractions = fractions(args)?;
     let (table, data) = args.rows.read(session)?;
     let PrepareArgs { fill, scale } = args.rows.prepare;
@@ -94,7 +95,7 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
     let fits = lip.path(&training, &fractions, &mut observer)?;
     drop(observer);
     let Some(first) = fits.first() else { return Ok(()) };
-    let outcome = &first.fit.outcome;
+    let outcome = &first.outcome;
     let report = Report {
         method: args.method.title(),
         c_max: outcome.c_max,
@@ -106,10 +107,22 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
     } else {
         output::print(&describe(&report, &table, args.support))?;
     }
-    match fits.iter().map(|f| f.fit.outcome.status).find(|s| !s.converged()) {
+    match fits.iter().map(|f| f.outcome.status).find(|s| !s.converged()) {
         None => Ok(()),
         Some(Status::Interrupted) => Err(Failure::Interrupted(String::new())),
         Some(status) => Err(Failure::NotConverged(format!("not converged: {}", status.describe()))),
+    }
+}
+
+/// The problem that the path is of.
+fn problem(args: &Args) -> Result<Lip> {
+    let given = args.lip.given();
+    if given.contains_key("c") || given.contains_key("c_rel") {
+        return Err(Failure::Usage("--c and --c-rel: a path has many of them; give --points and --least".to_owned()));
+    }
+    match (args.method, options::apply(&args.method.base(), &given)?) {
+        (Method::LipD | Method::LipI, Spec::Lip(lip)) => Ok(lip),
+        _ => Err(Failure::Usage("--method: a path is of lip-d or lip-i; give one of them".to_owned())),
     }
 }
 
@@ -131,8 +144,8 @@ fn fractions(args: &Args) -> Result<Vec<f64>> {
     Ok((0..args.points).map(|k| args.most * (ratio * k as f64).exp()).collect())
 }
 
-fn point<'a>(c_rel: f64, fit: &LipFit, labels: &'a Labels) -> Point<'a> {
-    let outcome = &fit.fit.outcome;
+fn point<'a>(c_rel: f64, fit: &Fit, labels: &'a Labels) -> Point<'a> {
+    let outcome = &fit.outcome;
     let name = |row: usize| labels.name(row);
     let support = |s: SupportPair| Support {
         first: s.first + 1,
@@ -149,7 +162,7 @@ fn point<'a>(c_rel: f64, fit: &LipFit, labels: &'a Labels) -> Point<'a> {
         dual: outcome.dual,
         gap: outcome.gap,
         iterations: outcome.iterations,
-        rank: fit.fit.metric.rank(),
+        rank: fit.metric.rank(),
         support: fit.support().into_iter().map(support).collect(),
     }
 }

@@ -5,7 +5,7 @@ use crate::input::{DataArgs, IgnoreArgs, PrepareArgs, RoleArgs};
 use crate::session::Session;
 use lipmetric::Model;
 use lipmetric::data::{Column, Table};
-use lipmetric::method::Learner;
+use lipmetric::method::Spec;
 use lipmetric::model::{ClassifierSpec, Recipe, Rows};
 use lipmetric::prepare::{ColumnRef, Dataset, Schema, Unseen};
 use lipmetric_io::{TableWriter, Target, WriteOptions};
@@ -40,8 +40,8 @@ impl LabelledArgs {
 
 impl PrepareArgs {
     /// A method with this preparation and this classifier.
-    pub(crate) fn recipe<'a>(&self, learner: &'a dyn Learner, classifier: ClassifierSpec) -> Recipe<'a> {
-        Recipe::new(learner).prepared(self.fill, self.scale).predicting(classifier)
+    pub(crate) fn recipe<'a>(&self, spec: &'a Spec, classifier: ClassifierSpec) -> Recipe<'a> {
+        Recipe::new(spec).prepared(self.fill, self.scale).predicting(classifier)
     }
 }
 

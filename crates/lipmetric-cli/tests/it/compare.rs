@@ -93,7 +93,7 @@ fn a_cell_that_is_refused_is_marked_and_explained_and_the_rest_goes_on() {
     assert!(statistics["methods"][0]["data"][0].is_null() && statistics["methods"][1]["data"][0].is_object());
     let csv = room.ok(&[&args[..], &["--csv"]].concat());
     assert_eq!(csv.lines().count(), 1 + 2 * 3 * 2);
-    let line = format!("\"haberman\",\"Lip^D\",{},,,,,\"parameter", refused + 1);
+    let line = format!("\"haberman\",\"Lip^D\",{},,,,,\"--c: ", refused + 1);
     assert!(csv.lines().any(|l| l.starts_with(&line)), "{csv}");
     assert!(csv.lines().any(|l| l.starts_with("\"echo\",\"NN\",2,0.") && l.contains(",closed_form,")), "{csv}");
 }
@@ -154,7 +154,7 @@ fn what_cannot_be_compared_is_refused_by_name() {
     for (methods, word) in [
         ("nearest", "lip-d-p"),
         ("nn,nn", "twice"),
-        ("nn:c=1", "lip-d and lip-i"),
+        ("nn:c=1", "--c belongs to lip-d, lip-i and lip"),
         ("lip-i:c", "lip-i:c=0.1"),
         ("lip-i:colour=red", "--colour"),
         ("lip-i:mu=1", "--solver paper"),
@@ -165,6 +165,10 @@ fn what_cannot_be_compared_is_refused_by_name() {
     ] {
         let error = room.fails(2, &["compare", "echo", "--methods", methods]);
         assert!(error.contains("--methods") && error.contains(word), "{methods}: {error}");
+    }
+    for option in [["--push", "0.5"], ["--warm-start", "m.lip"]] {
+        let error = room.fails(2, &[&["compare", "echo", "--methods", "nn,auto"][..], &option].concat());
+        assert!(error.contains(&format!("{} belongs to", option[0])), "{error}");
     }
     assert!(room.fails(2, &["compare", "echo", "--methods", "nn", "--against", "nca"]).contains("--against"));
     assert!(room.fails(2, &["compare", "nowhere"]).contains("neither a file nor a data set"));

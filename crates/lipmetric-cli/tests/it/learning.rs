@@ -95,12 +95,13 @@ fn other_diameters_anchors_and_solvers_are_certified() {
     }
     assert_eq!(fit(&["--diameter", "cvar:0.2"])["parameters"]["diameter"]["cvar"], 0.2);
     for extra in [&["--solver", "augmented"][..], &["--solver", "admm", "--tol", "1e-2"]] {
-        let fit = fit(&[extra, &["--c", "1"]].concat());
+        let fit = fit(&[extra, &["--slack", "pair", "--c", "1"]].concat());
         assert_eq!(fit["status"], "optimal", "{extra:?}");
         assert!(fit["gap"].as_f64().unwrap() <= 1e-2, "{extra:?}");
     }
     // The paper's own algorithm goes down slowly, and says so.
-    let args = ["fit", "--data", "echo", "--method", "lip-d", "--solver", "paper", "--c", "1", "--max-iter", "50"];
+    let args =
+        ["fit", "--data", "echo", "--method", "lip-d", "--solver", "paper", "--slack", "pair", "--max-iter", "50"];
     room.fails(4, &args);
     for (extra, word) in [
         (&["--diameter", "median"][..], "cvar:LEVEL"),
@@ -110,7 +111,8 @@ fn other_diameters_anchors_and_solvers_are_certified() {
         (&["--mu", "1"], "--solver paper"),
         (&["--rank", "1"], "--solver"),
         (&["--solver", "admm", "--anchor", "euclid"], "--solver exact"),
-        (&["--solver", "admm", "--slack", "instance"], "--slack"),
+        (&["--solver", "admm", "--slack", "instance"], "--slack pair"),
+        (&["--solver", "admm"], "--slack pair"),
     ] {
         let fixed = ["fit", "--data", "echo", "--method", "lip-d"];
         let error = room.fails(2, &[&fixed[..], extra].concat());
@@ -131,7 +133,8 @@ fn a_fit_starts_from_another_models_distance() {
     let error = room.fails(3, &["fit", "--data", "haberman", "--method", "lip-d", "--warm-start", "first.lip"]);
     assert!(error.contains("features"), "{error}");
     for solver in ["augmented", "admm"] {
-        let fixed = ["fit", "--data", "echo", "--method", "lip-d", "--c", "1", "--tol", "1e-2", "--json"];
+        let fixed =
+            ["fit", "--data", "echo", "--method", "lip-d", "--slack", "pair", "--c", "1", "--tol", "1e-2", "--json"];
         let warm = room.json(&[&fixed[..], &["--warm-start", "first.lip", "--solver", solver]].concat());
         assert_eq!(warm["status"], "optimal", "{solver}");
     }

@@ -12,3 +12,4 @@ mod golden;
 mod learning;
 mod rivals;
 mod snapshots;
+mod spec;

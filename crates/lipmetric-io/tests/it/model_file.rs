@@ -2,15 +2,16 @@
 
 use lipmetric::Model;
 use lipmetric::classify::{K, Weights};
-use lipmetric::method::{Euclidean, Learner, Lip, Mcml, Tuned};
+use lipmetric::method::{Auto, Choose, Euclidean, Init, Lip, Lmml, Lmnn, Mcml, Nca, Solver, Spec};
 use lipmetric::model::{ClassifierSpec, Recipe};
 use lipmetric::prepare::{Dataset, Fill, Roles, Scaling};
+use lipmetric::problem::Slack;
 use lipmetric::solver::Silent;
 use lipmetric_io::model::{load_model, model_from_bytes, model_to_bytes, save_model};
 use lipmetric_io::{ErrorKind, ReadOptions, Source, read_table};
 
 /// Numbers, gaps, words of truth and names with odd characters.
-fn model(learner: &dyn Learner, k: K) -> Model {
+fn model(spec: &Spec, k: K) -> Model {
     let mut text = "size,smooth,colour,kind\n".to_owned();
     for i in 0..24_usize {
         let size = if i % 7 == 3 { String::new() } else { format!("{}", (i % 3) as f64 + 0.1 * i as f64) };
@@ -21,22 +22,20 @@ fn model(learner: &dyn Learner, k: K) -> Model {
     let table = read_table(&Source::buffer("rows.csv", text.into_bytes()), &ReadOptions::default()).unwrap();
     let data = Dataset::read(&table, &Roles::default()).unwrap();
     let vote = ClassifierSpec::Vote { k, weights: Weights::Uniform };
-    let recipe = Recipe::new(learner).prepared(Fill::Median, Scaling::Standard).predicting(vote);
+    let recipe = Recipe::new(spec).prepared(Fill::Median, Scaling::Standard).predicting(vote);
     recipe.fit(&data, None, &mut Silent).unwrap()
 }
 
 #[test]
 fn a_model_comes_back_from_its_file_as_it_was() {
     let folder = tempfile::tempdir().unwrap();
-    let lip = Lip::diameter().c_relative(0.1);
-    let (mcml, tuned) = (Mcml::new(), Tuned::new());
-    for (name, learner, k) in [
-        ("euclid", &Euclidean as &dyn Learner, K::Fixed(1)),
-        ("lip", &lip, K::Fixed(3)),
-        ("mcml", &mcml, K::Fixed(5)),
-        ("tuned", &tuned, K::Auto),
+    for (name, spec, k) in [
+        ("euclid", Spec::from(Euclidean::new()), K::Fixed(1)),
+        ("lip", Lip::overall().into(), K::Fixed(3)),
+        ("mcml", Mcml::new().into(), K::Fixed(5)),
+        ("auto", Auto::new().into(), K::Auto),
     ] {
-        let whole = model(learner, k);
+        let whole = model(&spec, k);
         let mut mapping = whole.clone();
         mapping.training = None;
         for model in [whole, mapping] {
@@ -54,7 +53,7 @@ fn a_model_comes_back_from_its_file_as_it_was() {
 
 #[test]
 fn a_damaged_file_never_gives_another_model() {
-    let whole = model(&Euclidean, K::Fixed(1));
+    let whole = model(&Euclidean::new().into(), K::Fixed(1));
     let good = model_to_bytes(&whole).unwrap();
     let refused = |bytes: &[u8]| match model_from_bytes("m.lip", bytes) {
         Ok(stored) => {
@@ -77,4 +76,32 @@ fn a_damaged_file_never_gives_another_model() {
     // Blanks around the header and the number of the program's version mean nothing to the model.
     let noticed = places.iter().filter(|at| changed(at)).count();
     assert!(10 * noticed > 9 * places.len(), "{noticed} of {} changes were noticed", places.len());
+}
+
+#[test]
+fn models_of_the_first_format_are_read() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/format1");
+    let exact = |lip: Lip| lip.tolerance(1e-6).max_iterations(500);
+    let large = Lip::intra().slack(Slack::Pair).c(0.5).solver(Solver::Augmented);
+    for (name, spec, notes) in [
+        ("auto", Spec::from(Auto::new()), 0),
+        ("lip-d", exact(Lip::overall().solver(Solver::Exact)).into(), 0),
+        ("lip-i", large.tolerance(1e-3).max_iterations(100_000).into(), 0),
+        ("lip", exact(Lip::chosen().slack(Choose::Auto)).into(), 0),
+        ("lmnn", Lmnn::new().targets(2).into(), 0),
+        ("nca", Nca::new().n_components(1).init(Init::Random(7)).into(), 0),
+        ("lmml", Lmml::new().into(), 2),
+    ] {
+        let stored = load_model(format!("{folder}/{name}.lip")).unwrap();
+        assert_eq!((stored.format_version, &stored.model.spec, &stored.model.used), (1, &spec, &spec), "{name}");
+        let given = |n: &&String| n.contains("given");
+        assert_eq!(
+            stored.model.outcome.notes.iter().filter(given).count(),
+            notes,
+            "{name}: {:?}",
+            stored.model.outcome
+        );
+        let again = model_from_bytes("memory", &model_to_bytes(&stored.model).unwrap()).unwrap();
+        assert_eq!((again.format_version, again.model), (2, stored.model), "{name}");
+    }
 }

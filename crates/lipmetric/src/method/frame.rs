@@ -5,10 +5,13 @@ use crate::pairs::Cloud;
 use crate::{Error, Matrix, Metric, Result, linalg};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
 /// Where a fit begins.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Init {
     /// `Lda` for fewer components than classes, else `Pca` for fewer than features, else `Identity`.
     #[default]
@@ -21,20 +24,24 @@ pub enum Init {
     Lda,
     /// Normal random numbers, from this seed.
     Random(u64),
-    /// This metric: a warm start.
-    Given(Metric),
 }
 
-impl Init {
-    pub(super) fn name(&self) -> String {
-        match self {
-            Self::Auto => "auto".to_owned(),
-            Self::Identity => "identity".to_owned(),
-            Self::Pca => "pca".to_owned(),
-            Self::Lda => "lda".to_owned(),
-            Self::Random(seed) => format!("random {seed}"),
-            Self::Given(_) => "given".to_owned(),
-        }
+/// Where a fit begins: by a rule, or at a given metric.
+#[derive(Clone, Copy)]
+pub(super) enum Begin<'a> {
+    Rule(Init),
+    Given(&'a Metric),
+}
+
+impl<'a> Begin<'a> {
+    /// At the metric that is given with the rows, or else by the rule.
+    pub(super) fn new(rule: Init, data: &Training<'a>) -> Self {
+        data.start.map_or(Self::Rule(rule), Self::Given)
+    }
+
+    /// Whether the scale, too, is the method's to choose.
+    pub(super) fn is_auto(self) -> bool {
+        matches!(self, Self::Rule(Init::Auto))
     }
 }
 
@@ -155,26 +162,19 @@ impl Frame {
     /// The factor on the coordinates of a metric on the features.
     pub(super) fn inner(&self, metric: &Metric) -> Result<Matrix> {
         if metric.features() != self.back.cols() {
-            return Err(Error::parameter(
-                "init",
-                format!(
-                    "the metric to start from has {} features, the rows have {}",
-                    metric.features(),
-                    self.back.cols()
-                ),
-            ));
+            return Err(Error::shape("features of the metric", self.back.cols(), metric.features()));
         }
         Ok(linalg::product(metric.factor(), &self.forth))
     }
 
     /// Where to begin, as a factor on the coordinates: components x coordinates. To be asked before any change of them.
-    pub(super) fn start(&self, init: &Init, components: Option<usize>) -> Result<Matrix> {
+    pub(super) fn start(&self, begin: Begin<'_>, components: Option<usize>) -> Result<Matrix> {
         let (p, rank) = (self.back.cols(), self.rank());
         if let Some(asked) = components
             && (asked == 0 || asked > p)
         {
             return Err(Error::parameter(
-                "n-components",
+                "n_components",
                 format!("{asked} components of {p} features: give 1 to {p}, or leave it out for all"),
             ));
         }
@@ -183,6 +183,10 @@ impl Frame {
             let mut l = Matrix::zeros(count, rank);
             (0..count).for_each(|k| l[(k, k)] = 1.0);
             l
+        };
+        let init = match begin {
+            Begin::Rule(init) => init,
+            Begin::Given(metric) => return self.given(metric, components),
         };
         Ok(match init {
             Init::Auto if components.is_some_and(|c| c < self.classes()) => self.discriminant(count)?,
@@ -195,7 +199,7 @@ impl Frame {
             }
             Init::Lda => self.discriminant(count)?,
             Init::Random(seed) => {
-                let mut rng = ChaCha8Rng::seed_from_u64(*seed);
+                let mut rng = ChaCha8Rng::seed_from_u64(seed);
                 let mut l = Matrix::zeros(count, p);
                 let scale = 1.0 / (p as f64).sqrt();
                 for v in l.as_mut_slice() {
@@ -205,18 +209,19 @@ impl Frame {
                 }
                 linalg::product(&l, &self.forth)
             }
-            Init::Given(metric) => {
-                if let Some(asked) = components
-                    && asked != metric.rank()
-                {
-                    return Err(Error::parameter(
-                        "n-components",
-                        format!("{asked}, but the metric to start from has {} components", metric.rank()),
-                    ));
-                }
-                self.inner(metric)?
-            }
         })
+    }
+
+    fn given(&self, metric: &Metric, components: Option<usize>) -> Result<Matrix> {
+        if let Some(asked) = components
+            && asked != metric.rank()
+        {
+            return Err(Error::parameter(
+                "n_components",
+                format!("{asked}, but the metric to start from has {} components", metric.rank()),
+            ));
+        }
+        self.inner(metric)
     }
 
     /// Rows `v` of largest between-class scatter among those of unit within-class scatter.

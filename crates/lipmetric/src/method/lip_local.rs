@@ -1,41 +1,47 @@
 //! Lip^I by near pairs: the local form of the Lipschitz margin ratio.
 
 use super::frame::{Frame, roots};
-use super::{Fit, Learner, Outcome, Training, check_limits};
+use super::parameters::parameters;
+use super::{Fit, Method, Outcome, Training, check_limits};
 use crate::neighbours::NeighbourIndex;
 use crate::pairs::weighted_outer;
 use crate::solver::listed::Problem;
 use crate::solver::{Observer, Solution, Status, Stop, Timed};
 use crate::{Error, Matrix, Metric, Result, linalg};
-use std::collections::BTreeMap;
 
-/// Lip^I by near pairs: a general metric that respects local Lipschitz margin ratios.
-///
-/// `F(M) = c mean_P rho_M + mean_D max(0, 2 - rho_M)`. Each row is the centre of a small set: `P` are the pairs with its
-/// nearest rows of the same label, whose mean distance is the local diameter, and `D` those with its nearest rows of another
-/// label, which push. What is near is told by the Euclidean distance first and, from the second round on, by the metric
-/// learned in the round before. A thousandth of the Euclidean mean distance is mixed into the diameter, so that directions
-/// without any local spread do not count as free. `c` is a fraction of the one from which on the zero metric is optimal.
-///
-/// Each round is a convex problem, and the last one's certified gap is reported. From 100 dimensions on the metric lives in
-/// the 100 directions of largest variance, and from 20,000 rows on 20,000 of them are centres.
-///
-/// ```
-/// use lipmetric::method::{Learner, LipLocal, Training};
-/// use lipmetric::{Labels, Matrix, solver::Silent};
-/// let x = Matrix::from_rows(&[[0.0, 0.1], [0.2, 0.9], [1.0, 0.2], [1.1, 0.8]]);
-/// let y = Labels::from_names(["a", "a", "b", "b"]);
-/// let fit = LipLocal::new().c_relative(0.1).fit(&Training::new(&x, &y)?, &mut Silent)?;
-/// assert!(fit.outcome.gap.unwrap() <= 1e-2);
-/// # Ok::<(), lipmetric::Error>(())
-/// ```
-#[derive(Debug, Clone, PartialEq)]
-pub struct LipLocal {
-    fraction: f64,
-    neighbours: usize,
-    rounds: usize,
-    tolerance: f64,
-    max_iterations: usize,
+parameters! {
+    /// Lip^I by near pairs: a general metric that respects local Lipschitz margin ratios.
+    ///
+    /// `F(M) = c mean_P rho_M + mean_D max(0, 2 - rho_M)`. Each row is the centre of a small set: `P` are the pairs with its
+    /// nearest rows of the same label, whose mean distance is the local diameter, and `D` those with its nearest rows of another
+    /// label, which push. What is near is told by the Euclidean distance first and, from the second round on, by the metric
+    /// learned in the round before. A thousandth of the Euclidean mean distance is mixed into the diameter, so that directions
+    /// without any local spread do not count as free. `c` is a fraction of `c_max`, at and above which the best metric is zero.
+    ///
+    /// Each round is a convex problem, and the last one's certified gap is reported. From 100 dimensions on the metric lives in
+    /// the 100 directions of largest variance, and from 20,000 rows on 20,000 of them are centres.
+    ///
+    /// ```
+    /// use lipmetric::method::{LipLocal, Method, Training};
+    /// use lipmetric::{Labels, Matrix, solver::Silent};
+    /// let x = Matrix::from_rows(&[[0.0, 0.1], [0.2, 0.9], [1.0, 0.2], [1.1, 0.8]]);
+    /// let y = Labels::from_names(["a", "a", "b", "b"]);
+    /// let fit = LipLocal::new().c_rel(0.1).fit(&Training::new(&x, &y)?, &mut Silent)?;
+    /// assert!(fit.outcome.gap.unwrap() <= 1e-2);
+    /// # Ok::<(), lipmetric::Error>(())
+    /// ```
+    pub struct LipLocal = "lip-local" {
+        /// The trade-off, as a fraction of `c_max`, at and above which the best metric is zero.
+        c_rel: f64 = 0.2,
+        /// How many rows of its own label, and how many of others, are near a row.
+        neighbours: usize = 5,
+        /// How often neighbours are chosen: by the Euclidean distance, then by the metric that was learned.
+        rounds: usize = 2,
+        /// The certified relative gap to reach.
+        tolerance: f64 = 1e-2,
+        /// Steps of a round, at most.
+        max_iterations: usize = 1000,
+    }
 }
 
 /// The metric lives in this many directions, at most.
@@ -45,58 +51,11 @@ const CENTRES: usize = 20_000;
 /// How much of the Euclidean mean distance is in the local diameter.
 const PLAIN: f64 = 1e-3;
 
-impl Default for LipLocal {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl LipLocal {
-    /// Five neighbours of either kind, two rounds, `c` a fifth of what it may be, to a certified gap of 1e-2.
-    #[must_use]
-    pub fn new() -> Self {
-        Self { fraction: 0.2, neighbours: 5, rounds: 2, tolerance: 1e-2, max_iterations: 1000 }
-    }
-
-    /// The trade-off, as a fraction of the one from which on nothing is learned.
-    #[must_use]
-    pub fn c_relative(mut self, fraction: f64) -> Self {
-        self.fraction = fraction;
-        self
-    }
-
-    /// How many rows of its own label, and how many of others, are near a row.
-    #[must_use]
-    pub fn neighbours(mut self, neighbours: usize) -> Self {
-        self.neighbours = neighbours;
-        self
-    }
-
-    /// How often neighbours are chosen: by the Euclidean distance, then by the metric that was learned.
-    #[must_use]
-    pub fn rounds(mut self, rounds: usize) -> Self {
-        self.rounds = rounds;
-        self
-    }
-
-    /// The certified relative gap to reach.
-    #[must_use]
-    pub fn tolerance(mut self, tolerance: f64) -> Self {
-        self.tolerance = tolerance;
-        self
-    }
-
-    /// Steps of a round, at most.
-    #[must_use]
-    pub fn max_iterations(mut self, max_iterations: usize) -> Self {
-        self.max_iterations = max_iterations;
-        self
-    }
-
-    fn check(&self, fractions: &[f64]) -> Result<()> {
+    fn check_all(&self, fractions: &[f64]) -> Result<()> {
         check_limits(self.tolerance, self.max_iterations)?;
         if let Some(wrong) = fractions.iter().find(|f| !(**f > 0.0 && **f < 1.0)) {
-            return Err(Error::parameter("c-rel", format!("{wrong} is not between 0 and 1, for example 0.2")));
+            return Err(Error::parameter("c_rel", format!("{wrong} is not between 0 and 1, for example 0.2")));
         }
         if self.neighbours == 0 {
             return Err(Error::parameter("neighbours", "0 neighbours: give at least 1, usually 5"));
@@ -113,7 +72,8 @@ impl LipLocal {
     /// # Errors
     /// If the data or the parameters do not allow a fit, or a fraction is not between 0 and 1.
     pub fn path(&self, data: &Training<'_>, fractions: &[f64], observer: &mut dyn Observer) -> Result<Vec<Fit>> {
-        self.check(fractions)?;
+        self.check_all(fractions)?;
+        data.check_for(self)?;
         let observer = &mut Timed::new(observer);
         let ground = Ground::new(Frame::new(data)?)?;
         let plain = ground.problem(&ground.near(&ground.x, self.neighbours)?)?;
@@ -290,27 +250,25 @@ impl Ground {
         let metric: Metric = self.frame.metric_of(&linalg::transposed_product(&wide, &wide))?;
         let mut outcome = Outcome::of(&done.solution).with_trade_off(Some(done.c), Some(done.c_max)).with_notes(notes);
         outcome.iterations = done.steps;
-        Ok(Fit { metric, outcome })
+        Ok(Fit::new(metric, outcome))
     }
 }
 
-impl Learner for LipLocal {
+impl Method for LipLocal {
     fn name(&self) -> &'static str {
-        "lip-local"
+        Self::NAME
     }
 
-    fn parameters(&self) -> BTreeMap<String, serde_json::Value> {
-        BTreeMap::from([
-            ("c_rel".to_owned(), serde_json::json!(self.fraction)),
-            ("neighbours".to_owned(), serde_json::json!(self.neighbours)),
-            ("rounds".to_owned(), serde_json::json!(self.rounds)),
-            ("tol".to_owned(), serde_json::json!(self.tolerance)),
-            ("max_iter".to_owned(), serde_json::json!(self.max_iterations)),
-        ])
+    fn check(&self) -> Result<()> {
+        self.check_all(&[self.c_rel])
+    }
+
+    fn takes_start(&self) -> bool {
+        false
     }
 
     fn fit(&self, data: &Training<'_>, observer: &mut dyn Observer) -> Result<Fit> {
-        let fits = self.path(data, &[self.fraction], observer)?;
+        let fits = self.path(data, &[self.c_rel], observer)?;
         fits.into_iter().next().ok_or_else(|| Error::data("no fit was asked for"))
     }
 }

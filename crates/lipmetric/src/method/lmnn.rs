@@ -7,123 +7,52 @@
 //!
 //! Convex in `M`; with all components the fit ends with a certified gap to the global optimum.
 
-use super::frame::{Frame, Init, roots};
-use super::{Fit, Learner, Outcome, Training, check_limits};
+use super::frame::{Begin, Frame, Init, roots};
+use super::parameters::parameters;
+use super::{Fit, Method, Outcome, Training, check_limits};
 use crate::neighbours::NeighbourIndex;
 use crate::pairs::weighted_outer;
+use crate::problem::Slack;
 use crate::solver::comparisons::{Anchor, Lists, Loss, Penalty, Problem};
 use crate::solver::{Observer, Stop, Timed};
 use crate::{Error, Matrix, Metric, Result, linalg};
-use std::collections::BTreeMap;
 
-/// Large margin nearest neighbours.
-///
-/// With weights, the terms of row `i` count `w_i` times and impostor `l` counts `w_l` times.
-///
-/// ```
-/// use lipmetric::method::{Learner, Lmnn, Training};
-/// use lipmetric::{Labels, Matrix, solver::Silent};
-/// let x = Matrix::from_rows(&[[0.0, 9.0], [0.5, 1.0], [2.0, 8.0], [2.5, 2.0]]);
-/// let y = Labels::from_names(["a", "a", "b", "b"]);
-/// let fit = Lmnn::new().k(1).fit(&Training::new(&x, &y)?, &mut Silent)?;
-/// assert!(fit.outcome.gap.unwrap() <= 1e-3);
-/// # Ok::<(), lipmetric::Error>(())
-/// ```
-#[derive(Debug, Clone, PartialEq)]
-pub struct Lmnn {
-    targets: usize,
-    push: f64,
-    row_slack: bool,
-    components: Option<usize>,
-    init: Init,
-    tolerance: f64,
-    max_iterations: usize,
-}
-
-impl Default for Lmnn {
-    fn default() -> Self {
-        Self::new()
+parameters! {
+    /// Large margin nearest neighbours.
+    ///
+    /// With weights, the terms of row `i` count `w_i` times and impostor `l` counts `w_l` times.
+    ///
+    /// ```
+    /// use lipmetric::method::{Method, Lmnn, Training};
+    /// use lipmetric::{Labels, Matrix, solver::Silent};
+    /// let x = Matrix::from_rows(&[[0.0, 9.0], [0.5, 1.0], [2.0, 8.0], [2.5, 2.0]]);
+    /// let y = Labels::from_names(["a", "a", "b", "b"]);
+    /// let fit = Lmnn::new().targets(1).fit(&Training::new(&x, &y)?, &mut Silent)?;
+    /// assert!(fit.outcome.gap.unwrap() <= 1e-3);
+    /// # Ok::<(), lipmetric::Error>(())
+    /// ```
+    pub struct Lmnn = "lmnn" {
+        /// How many rows of its own class a row is drawn to: its targets.
+        targets: usize = 3,
+        /// The weight of the push, between 0 and 1; the pull has the rest.
+        push: f64 = 0.5,
+        /// A slack per comparison of a target with an impostor (`pair`), or the special case of the paper's appendix: a slack
+        /// per row (`instance`), as large as its worst impostor asks for. The latter usually with one target; its `alpha` is
+        /// `push / (1 - push)`, and its objective the one here over `1 - push`.
+        slack: Slack = Slack::Pair,
+        /// The number of rows of `L`, all unless it is given. With fewer than features the problem is not convex any more: the
+        /// bound and the gap are still those of the convex problem.
+        n_components: Option<usize> as impl Into<Option<usize>> = None,
+        /// Where the search begins, unless a metric to start from is given.
+        init: Init = Init::Auto,
+        /// The certified relative gap to reach.
+        tolerance: f64 = 1e-3,
+        /// Steps, at most.
+        max_iterations: usize = 2000,
     }
 }
 
 impl Lmnn {
-    /// Three targets, pull and push in equal parts, all components, to a certified relative gap of 1e-3.
-    #[must_use]
-    pub fn new() -> Self {
-        Self {
-            targets: 3,
-            push: 0.5,
-            row_slack: false,
-            components: None,
-            init: Init::Auto,
-            tolerance: 1e-3,
-            max_iterations: 2000,
-        }
-    }
-
-    /// Number of targets of each row.
-    #[must_use]
-    pub fn k(mut self, targets: usize) -> Self {
-        self.targets = targets;
-        self
-    }
-
-    /// The weight of the push, between 0 and 1; the pull has the rest.
-    #[must_use]
-    pub fn push(mut self, push: f64) -> Self {
-        self.push = push;
-        self
-    }
-
-    /// The special case of the paper's appendix: a slack per row, as large as its worst impostor asks for, instead of one
-    /// per comparison. Usually with one target, [`Self::k`]`(1)`; its `alpha` is `push / (1 - push)`, and its objective the
-    /// one here over `1 - push`.
-    #[must_use]
-    pub fn row_slack(mut self, row_slack: bool) -> Self {
-        self.row_slack = row_slack;
-        self
-    }
-
-    /// The number of rows of `L`. With fewer than features the problem is not convex any more: the bound and the gap are
-    /// still those of the convex problem.
-    #[must_use]
-    pub fn n_components(mut self, components: usize) -> Self {
-        self.components = Some(components);
-        self
-    }
-
-    /// Where to begin.
-    #[must_use]
-    pub fn init(mut self, init: Init) -> Self {
-        self.init = init;
-        self
-    }
-
-    /// The certified relative gap to reach.
-    #[must_use]
-    pub fn tolerance(mut self, tolerance: f64) -> Self {
-        self.tolerance = tolerance;
-        self
-    }
-
-    /// Steps, at most.
-    #[must_use]
-    pub fn max_iterations(mut self, max_iterations: usize) -> Self {
-        self.max_iterations = max_iterations;
-        self
-    }
-
-    fn check(&self) -> Result<()> {
-        check_limits(self.tolerance, self.max_iterations)?;
-        if self.targets == 0 {
-            return Err(Error::parameter("targets", "0 target neighbours: give at least 1, usually 3"));
-        }
-        if !(self.push > 0.0 && self.push < 1.0) {
-            return Err(Error::parameter("push", format!("{} is not between 0 and 1, for example 0.5", self.push)));
-        }
-        Ok(())
-    }
-
     fn anchors(&self, data: &Training<'_>, frame: &Frame, notes: &mut Vec<String>) -> Result<Vec<Anchor>> {
         let targets = targets(data, frame, self.targets)?;
         let short = targets.iter().filter(|t| !t.is_empty() && t.len() < self.targets).count();
@@ -143,7 +72,10 @@ impl Lmnn {
     }
 
     fn problem<'a>(&self, frame: &'a Frame, anchors: Vec<Anchor>, pull: Matrix) -> Problem<'a> {
-        let loss = if self.row_slack { Loss::Worst } else { Loss::Each };
+        let loss = match self.slack {
+            Slack::Instance => Loss::Worst,
+            Slack::Pair => Loss::Each,
+        };
         Problem { cloud: &frame.cloud, anchors, loss, penalty: Penalty::Linear(pull) }
     }
 
@@ -212,31 +144,32 @@ pub(super) fn note_lonely(targets: &[Vec<u32>], notes: &mut Vec<String>) -> Resu
     Ok(())
 }
 
-impl Learner for Lmnn {
+impl Method for Lmnn {
     fn name(&self) -> &'static str {
-        "lmnn"
+        Self::NAME
     }
 
-    fn parameters(&self) -> BTreeMap<String, serde_json::Value> {
-        BTreeMap::from([
-            ("targets".to_owned(), serde_json::json!(self.targets)),
-            ("push".to_owned(), serde_json::json!(self.push)),
-            ("slack".to_owned(), serde_json::json!(if self.row_slack { "instance" } else { "pair" })),
-            ("n_components".to_owned(), serde_json::json!(self.components)),
-            ("init".to_owned(), serde_json::json!(self.init.name())),
-            ("tol".to_owned(), serde_json::json!(self.tolerance)),
-            ("max_iter".to_owned(), serde_json::json!(self.max_iterations)),
-        ])
+    fn check(&self) -> Result<()> {
+        check_limits(self.tolerance, self.max_iterations)?;
+        if self.targets == 0 {
+            return Err(Error::parameter("targets", "0 target neighbours: give at least 1, usually 3"));
+        }
+        if !(self.push > 0.0 && self.push < 1.0) {
+            return Err(Error::parameter("push", format!("{} is not between 0 and 1, for example 0.5", self.push)));
+        }
+        Ok(())
     }
 
     fn fit(&self, data: &Training<'_>, observer: &mut dyn Observer) -> Result<Fit> {
         self.check()?;
+        data.check_for(self)?;
         let observer = &mut Timed::new(observer);
         let mut frame = Frame::new(data)?;
         let mut notes = std::mem::take(&mut frame.notes);
         let anchors = self.anchors(data, &frame, &mut notes)?;
-        let mut start = frame.start(&self.init, self.components)?;
-        if self.init == Init::Auto {
+        let begin = Begin::new(self.init, data);
+        let mut start = frame.start(begin, self.n_components)?;
+        if begin.is_auto() {
             reach_of_one(&frame, &anchors, &mut start);
         }
         // In coordinates where the pull is the squared length of L the problem is well scaled.
@@ -252,16 +185,12 @@ impl Learner for Lmnn {
         if solution.bound >= zero * (1.0 - self.tolerance) {
             return Err(Error::parameter(
                 "push",
-                format!(
-                    "{} is so small that the zero metric is optimal, which tells nothing apart; choose a larger one",
-                    self.push
-                ),
+                format!("{} is so small that the best metric is zero; choose a larger one", self.push),
             ));
         }
         if !full && solution.gap() > self.tolerance {
             notes.push(
-                "the bound is that of the problem without a limit on the components: the gap shows what the limit costs, \
-                 at most"
+                "the gap is measured to the full-rank optimum: it bounds the loss from limiting the components"
                     .to_owned(),
             );
         }
@@ -270,6 +199,6 @@ impl Learner for Lmnn {
         } else {
             frame.metric(&solution.factor)?
         };
-        Ok(Fit { metric, outcome: Outcome::of(&solution).with_notes(notes) })
+        Ok(Fit::new(metric, Outcome::of(&solution).with_notes(notes)))
     }
 }

@@ -4,46 +4,46 @@
 //! it picks every other row of its class equally often and no row of another class. The objective is the distance to this
 //! ideal, `sum_i KL(ideal_i, p_i)`, which is convex in `M`.
 //!
-//! **The certificate.** The dual problem is to find, for each row, chances `q_i` of largest entropy whose spread
+//! **The certificate.** The dual problem is to find, for each row, probabilities `q_i` of largest entropy whose spread
 //! `sum q_ij A_ij` nowhere exceeds the spread within classes `S = sum ideal_ij A_ij`: if `S - sum q_ij A_ij` is positive
 //! semidefinite, the entropies of `q` less those of the ideal are a lower bound of the objective. The chances `p` of a nearly
 //! optimal `M` are nearly feasible; mixed with a little of very concentrated ones, whose spread is small, they are feasible,
 //! and since entropy is concave the mixture's is at least the mean of both.
 
-use super::frame::{Frame, Init, root, roots};
+use super::frame::{Begin, Frame, Init, root, roots};
 use super::nca::finite;
-use super::{Fit, Learner, Outcome, Training, check_limits};
+use super::parameters::parameters;
+use super::{Fit, Method, Outcome, Training, check_limits};
 use crate::pairs::{Row, Softmax};
 use crate::problem::{is_positive, relative_gap};
 use crate::solver::lbfgs::{End, Lbfgs, Steps};
 use crate::solver::{Observer, Progress, Solution, Status, Stop, Termination, Timed};
 use crate::{Error, Matrix, Metric, Result, linalg};
-use std::collections::BTreeMap;
 
-/// Maximally collapsing metric learning, to a certified gap.
-///
-/// With weights, row `i` counts `w_i` times, as a row and as a neighbour, but never as its own.
-///
-/// ```
-/// use lipmetric::method::{Learner, Mcml, Training};
-/// use lipmetric::{Labels, Matrix, solver::Silent};
-/// let x = Matrix::from_rows(&[[0.0, 9.0], [0.5, 1.0], [0.2, 4.0], [2.0, 8.0], [2.5, 2.0], [2.2, 5.0]]);
-/// let y = Labels::from_names(["a", "a", "a", "b", "b", "b"]);
-/// let fit = Mcml::new().fit(&Training::new(&x, &y)?, &mut Silent)?;
-/// assert!(fit.outcome.gap.unwrap() <= 1e-3);
-/// # Ok::<(), lipmetric::Error>(())
-/// ```
-#[derive(Debug, Clone, PartialEq)]
-pub struct Mcml {
-    components: Option<usize>,
-    init: Init,
-    tolerance: f64,
-    max_iterations: usize,
-}
-
-impl Default for Mcml {
-    fn default() -> Self {
-        Self::new()
+parameters! {
+    /// Maximally collapsing metric learning, to a certified gap.
+    ///
+    /// With weights, row `i` counts `w_i` times, as a row and as a neighbour, but never as its own.
+    ///
+    /// ```
+    /// use lipmetric::method::{Method, Mcml, Training};
+    /// use lipmetric::{Labels, Matrix, solver::Silent};
+    /// let x = Matrix::from_rows(&[[0.0, 9.0], [0.5, 1.0], [0.2, 4.0], [2.0, 8.0], [2.5, 2.0], [2.2, 5.0]]);
+    /// let y = Labels::from_names(["a", "a", "a", "b", "b", "b"]);
+    /// let fit = Mcml::new().fit(&Training::new(&x, &y)?, &mut Silent)?;
+    /// assert!(fit.outcome.gap.unwrap() <= 1e-3);
+    /// # Ok::<(), lipmetric::Error>(())
+    /// ```
+    pub struct Mcml = "mcml" {
+        /// Keep only this many directions, those of the largest eigenvalues of the optimal `M`, as the paper does. The figures
+        /// of the fit are those of the whole `M`.
+        n_components: Option<usize> as impl Into<Option<usize>> = None,
+        /// Where the search begins, unless a metric to start from is given; the optimum does not depend on it.
+        init: Init = Init::Auto,
+        /// The certified relative gap to reach.
+        tolerance: f64 = 1e-3,
+        /// Steps, at most.
+        max_iterations: usize = 2000,
     }
 }
 
@@ -61,41 +61,6 @@ const FINEST: f64 = 1e-9;
 const DECREASE: f64 = 1e-14;
 
 impl Mcml {
-    /// Certified to a relative gap of 1e-3.
-    #[must_use]
-    pub fn new() -> Self {
-        Self { components: None, init: Init::Auto, tolerance: 1e-3, max_iterations: 2000 }
-    }
-
-    /// Keep only this many directions, those of the largest eigenvalues of the optimal `M`, as the paper does. The figures of
-    /// the fit are those of the whole `M`.
-    #[must_use]
-    pub fn n_components(mut self, components: usize) -> Self {
-        self.components = Some(components);
-        self
-    }
-
-    /// Where to begin: the optimum does not depend on it.
-    #[must_use]
-    pub fn init(mut self, init: Init) -> Self {
-        self.init = init;
-        self
-    }
-
-    /// The certified relative gap to reach.
-    #[must_use]
-    pub fn tolerance(mut self, tolerance: f64) -> Self {
-        self.tolerance = tolerance;
-        self
-    }
-
-    /// Steps, at most.
-    #[must_use]
-    pub fn max_iterations(mut self, max_iterations: usize) -> Self {
-        self.max_iterations = max_iterations;
-        self
-    }
-
     /// The objective of any metric on labelled rows: `sum_i w_i KL(ideal_i, p_i)`.
     ///
     /// # Errors
@@ -288,26 +253,22 @@ fn spread_within(frame: &Frame) -> (Matrix, f64) {
     (within, entropy)
 }
 
-impl Learner for Mcml {
+impl Method for Mcml {
     fn name(&self) -> &'static str {
-        "mcml"
+        Self::NAME
     }
 
-    fn parameters(&self) -> BTreeMap<String, serde_json::Value> {
-        BTreeMap::from([
-            ("n_components".to_owned(), serde_json::json!(self.components)),
-            ("init".to_owned(), serde_json::json!(self.init.name())),
-            ("tol".to_owned(), serde_json::json!(self.tolerance)),
-            ("max_iter".to_owned(), serde_json::json!(self.max_iterations)),
-        ])
+    fn check(&self) -> Result<()> {
+        check_limits(self.tolerance, self.max_iterations)
     }
 
     fn fit(&self, data: &Training<'_>, observer: &mut dyn Observer) -> Result<Fit> {
-        check_limits(self.tolerance, self.max_iterations)?;
+        self.check()?;
+        data.check_for(self)?;
         let observer = &mut Timed::new(observer);
         let mut frame = Frame::new(data)?;
         // Checked here, used at the end.
-        frame.start(&Init::Pca, self.components)?;
+        frame.start(Begin::Rule(Init::Pca), self.n_components)?;
         let mut notes = std::mem::take(&mut frame.notes);
         let lonely = frame.same.iter().filter(|s| s.len() == 1).count();
         if lonely > 0 {
@@ -315,14 +276,15 @@ impl Learner for Mcml {
                 "{lonely} rows are the only ones of their class: there is nothing for them to collapse to"
             ));
         }
-        let start = frame.start(&self.init, None)?;
+        let begin = Begin::new(self.init, data);
+        let start = frame.start(begin, None)?;
         let (map, inverse) = roots(&spread_within(&frame).0, 1e-10)?;
         frame.change(&map, &inverse);
         let collapse = Collapse::new(&frame)?;
         let p = frame.rank();
         let mass: f64 = frame.cloud.weight.iter().sum();
         let mut first = linalg::product(&start, &inverse);
-        if self.init == Init::Auto {
+        if begin.is_auto() {
             // The spread within classes is the identity here: rows see about all others at this scale.
             first = Matrix::identity(p);
             first.as_mut_slice().iter_mut().for_each(|v| *v *= (mass / p as f64).sqrt());
@@ -336,13 +298,13 @@ impl Learner for Mcml {
         let solution = collapse.solve(first, &Stop::new(self.tolerance, self.max_iterations), observer)?;
         let factor = &solution.factor;
         let mut metric = frame.metric_of(&linalg::transposed_product(factor, factor))?;
-        if let Some(count) = self.components
+        if let Some(count) = self.n_components
             && count < metric.rank()
         {
             metric = leading(&metric, count)?;
         }
         super::frame::note_collapse(&metric, data.x, &mut notes)?;
-        Ok(Fit { metric, outcome: Outcome::of(&solution).with_notes(notes) })
+        Ok(Fit::new(metric, Outcome::of(&solution).with_notes(notes)))
     }
 }
 

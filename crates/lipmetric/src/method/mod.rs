@@ -1,37 +1,63 @@
 //! What a user calls to learn a metric.
+//!
+//! Every method is a struct of its parameters; [`Spec`] is any of them. The rows, and what a fit may be given beside them, are
+//! a [`Training`].
+//!
+//! | file | what |
+//! |---|---|
+//! | `spec` | `Spec`, `Choose`, the solvers' defaults |
+//! | `parameters` | how a method's parameters are declared: struct, defaults, setters, table |
+//! | `lip/` | Lip^D and Lip^I: parameters and checks (`mod`), the exact solver (`exact`), the others (`large`) |
+//! | `lip_local`, `lmnn`, `lmml`, `nca`, `mcml`, `euclidean` | a method each |
+//! | `choose/` | what is chosen on held-out rows |
+//! | `frame` | coordinates without redundancy, and where a search begins |
 
 mod choose;
 mod euclidean;
 mod frame;
 mod lip;
-mod lip_admm;
-mod lip_auto;
 mod lip_local;
 mod lmml;
 mod lmnn;
 mod mcml;
 mod nca;
+mod parameters;
+mod spec;
 
-pub use choose::{Aspect, Choice, Judged, Tuned};
+pub use choose::{Auto, Choice, Judged, MetricKind};
 pub use euclidean::Euclidean;
 pub use frame::Init;
-pub use lip::{ClassWeights, Lip, LipFit, TradeOff};
-pub use lip_admm::{LipAdmm, Solver};
-pub use lip_auto::LipAuto;
+pub use lip::{ClassWeights, Lip, Solver, TradeOff};
 pub use lip_local::LipLocal;
-pub use lmml::{Lmml, Triplet};
+pub use lmml::Lmml;
 pub use lmnn::Lmnn;
 pub use mcml::Mcml;
 pub use nca::Nca;
+pub use parameters::Field;
+pub use spec::{Choose, Spec};
 
 use crate::classify::Weights;
+use crate::problem::Certificate;
 use crate::solver::{Observer, Solution, Status};
 use crate::{Error, Labels, Matrix, Metric, Result};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use spec::check_limits;
+
+/// Row numbers `i`, `j`, `l`: row `i` should be nearer to row `j` than to row `l`.
+pub type Triplet = [usize; 3];
+
+/// The vote that a metric is to serve.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Votes<'a> {
+    /// The numbers of neighbours to choose from.
+    pub neighbours: &'a [usize],
+    /// How much each vote counts.
+    pub weights: Weights,
+}
 
 /// The rows that a metric is learned from.
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub struct Training<'a> {
     /// One row per instance; finite values only.
     pub x: &'a Matrix,
@@ -39,6 +65,12 @@ pub struct Training<'a> {
     pub y: &'a Labels,
     /// A weight per row; every row counts once where there are none.
     pub weights: Option<&'a [f64]>,
+    /// A metric to start from, on the same features.
+    pub start: Option<&'a Metric>,
+    /// Comparisons to learn from instead of the labels.
+    pub triplets: Option<&'a [Triplet]>,
+    /// The vote that the metric is to serve; only a method that chooses on held-out rows looks at it.
+    pub votes: Option<Votes<'a>>,
 }
 
 impl<'a> Training<'a> {
@@ -59,7 +91,7 @@ impl<'a> Training<'a> {
         if let Some((i, j)) = x.first_non_finite() {
             return Err(Error::data(format!("row {i}, feature {j} is {}: values must be finite", x[(i, j)])));
         }
-        Ok(Self { x, y, weights: None })
+        Ok(Self { x, y, weights: None, start: None, triplets: None, votes: None })
     }
 
     /// The same with a weight per row.
@@ -78,6 +110,48 @@ impl<'a> Training<'a> {
         }
         self.weights = Some(weights);
         Ok(self)
+    }
+
+    /// The same with a metric to start from, such as that of an earlier fit. In a convex problem it changes the way, not the
+    /// optimum.
+    #[must_use]
+    pub fn with_start(mut self, metric: &'a Metric) -> Self {
+        self.start = Some(metric);
+        self
+    }
+
+    /// The same with comparisons that take the labels' place.
+    #[must_use]
+    pub fn with_triplets(mut self, triplets: &'a [Triplet]) -> Self {
+        self.triplets = Some(triplets);
+        self
+    }
+
+    /// The same for votes of one of these numbers of neighbours. A method that chooses on held-out rows does so for them, and
+    /// says which number it chose in [`Outcome::choice`].
+    #[must_use]
+    pub fn with_votes(mut self, neighbours: &'a [usize], weights: Weights) -> Self {
+        self.votes = Some(Votes { neighbours, weights });
+        self
+    }
+
+    /// Refuses what a method would not look at, and a start on other features.
+    fn check_for(&self, method: &dyn Method) -> Result<()> {
+        let name = method.name();
+        match self.start {
+            Some(_) if !method.takes_start() => {
+                return Err(Error::parameter("start", format!("{name} has no start to choose; leave it out")));
+            }
+            Some(start) if start.features() != self.x.cols() => {
+                return Err(Error::shape("features of the metric to start from", self.x.cols(), start.features()));
+            }
+            _ => {}
+        }
+        if self.triplets.is_some() && !method.takes_triplets() {
+            let message = format!("{name} learns from labels, not from comparisons; use lmml, or leave them out");
+            return Err(Error::parameter("triplets", message));
+        }
+        Ok(())
     }
 }
 
@@ -148,26 +222,41 @@ impl Outcome {
 
 /// A learned metric and how it came about.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Fit {
     /// The metric, on the features it was learned from.
     pub metric: Metric,
     /// Figures of the fit.
     pub outcome: Outcome,
+    /// The multipliers behind [`Outcome::dual`], where the exact solver gave them.
+    pub certificate: Option<Certificate>,
 }
 
-/// A method that learns a metric.
-pub trait Learner: Send + Sync {
-    /// The name that the command line and the model file use.
+impl Fit {
+    fn new(metric: Metric, outcome: Outcome) -> Self {
+        Self { metric, outcome, certificate: None }
+    }
+}
+
+/// A method that learns a metric: any of the structs of parameters, or [`Spec`].
+pub trait Method: Send + Sync {
+    /// Its name: `lip-d`, `lmnn`, ...
     fn name(&self) -> &'static str;
 
-    /// The parameters, as the command line and the model file name them.
-    fn parameters(&self) -> BTreeMap<String, serde_json::Value> {
-        BTreeMap::new()
+    /// Checks the parameters as far as that needs no data.
+    ///
+    /// # Errors
+    /// If one is out of its range, or does not go with another.
+    fn check(&self) -> Result<()>;
+
+    /// Whether it can begin from a given metric ([`Training::with_start`]).
+    fn takes_start(&self) -> bool {
+        true
     }
 
-    /// The parameters that a fit on these rows has: others than [`Learner::parameters`] where the method chooses by size.
-    fn parameters_for(&self, _data: &Training<'_>) -> BTreeMap<String, serde_json::Value> {
-        self.parameters()
+    /// Whether it can learn from comparisons ([`Training::with_triplets`]).
+    fn takes_triplets(&self) -> bool {
+        false
     }
 
     /// Learns a metric.
@@ -176,30 +265,4 @@ pub trait Learner: Send + Sync {
     /// If the data or the parameters do not allow it. A fit that stops early is not an error: its
     /// [`Outcome::status`] tells.
     fn fit(&self, data: &Training<'_>, observer: &mut dyn Observer) -> Result<Fit>;
-
-    /// Learns a metric for votes of one of these numbers of neighbours. A method that chooses does so for them, and says
-    /// which number it chose in [`Outcome::choice`]; the others do not care.
-    ///
-    /// # Errors
-    /// As [`Learner::fit`].
-    fn fit_for(
-        &self,
-        data: &Training<'_>,
-        _neighbours: &[usize],
-        _votes: Weights,
-        observer: &mut dyn Observer,
-    ) -> Result<Fit> {
-        self.fit(data, observer)
-    }
-}
-
-/// Checks what most learners have: a tolerance and a limit on the steps.
-fn check_limits(tolerance: f64, max_iterations: usize) -> Result<()> {
-    if !(1e-12..1.0).contains(&tolerance) {
-        return Err(Error::parameter("tol", format!("{tolerance} is not from 1e-12 to below 1")));
-    }
-    if max_iterations == 0 {
-        return Err(Error::parameter("max-iter", "0 steps: give at least 1"));
-    }
-    Ok(())
 }

@@ -4,79 +4,44 @@
 //! The map `L` is chosen to make the expected number of rows that pick one of another class small. Not convex: what is found
 //! is a local optimum, and depends on where the search begins.
 
-use super::frame::{Frame, Init, note_collapse};
-use super::{Fit, Learner, Outcome, Training, check_limits};
+use super::frame::{Begin, Frame, Init, note_collapse};
+use super::parameters::parameters;
+use super::{Fit, Method, Outcome, Training, check_limits};
 use crate::pairs::{Row, Softmax, interleaved};
 use crate::solver::lbfgs::{End, Lbfgs, Steps};
 use crate::solver::{Observer, Progress, Status, Termination, Timed};
 use crate::{Error, Matrix, Metric, Result, linalg};
 use std::cell::Cell;
-use std::collections::BTreeMap;
 
-/// Neighbourhood components analysis.
-///
-/// The objective that is reported is the expected number of rows that pick a neighbour of another class,
-/// `sum_i w_i (1 - p_i)`. With weights, row `i` counts `w_i` times, as a row and as a neighbour, but never as its own.
-///
-/// ```
-/// use lipmetric::method::{Learner, Nca, Training};
-/// use lipmetric::{Labels, Matrix, solver::Silent};
-/// let x = Matrix::from_rows(&[[0.0, 9.0], [0.5, 1.0], [2.0, 8.0], [2.5, 2.0]]);
-/// let y = Labels::from_names(["a", "a", "b", "b"]);
-/// let fit = Nca::new().n_components(1).fit(&Training::new(&x, &y)?, &mut Silent)?;
-/// assert_eq!(fit.metric.rank(), 1);
-/// assert!(fit.outcome.objective.unwrap() < 0.1);
-/// # Ok::<(), lipmetric::Error>(())
-/// ```
-#[derive(Debug, Clone, PartialEq)]
-pub struct Nca {
-    components: Option<usize>,
-    init: Init,
-    tolerance: f64,
-    max_iterations: usize,
-}
-
-impl Default for Nca {
-    fn default() -> Self {
-        Self::new()
+parameters! {
+    /// Neighbourhood components analysis.
+    ///
+    /// The objective that is reported is the expected number of rows that pick a neighbour of another class,
+    /// `sum_i w_i (1 - p_i)`. With weights, row `i` counts `w_i` times, as a row and as a neighbour, but never as its own.
+    ///
+    /// ```
+    /// use lipmetric::method::{Method, Nca, Training};
+    /// use lipmetric::{Labels, Matrix, solver::Silent};
+    /// let x = Matrix::from_rows(&[[0.0, 9.0], [0.5, 1.0], [2.0, 8.0], [2.5, 2.0]]);
+    /// let y = Labels::from_names(["a", "a", "b", "b"]);
+    /// let fit = Nca::new().n_components(1).fit(&Training::new(&x, &y)?, &mut Silent)?;
+    /// assert_eq!(fit.metric.rank(), 1);
+    /// assert!(fit.outcome.objective.unwrap() < 0.1);
+    /// # Ok::<(), lipmetric::Error>(())
+    /// ```
+    pub struct Nca = "nca" {
+        /// The number of rows of `L`, all unless it is given.
+        n_components: Option<usize> as impl Into<Option<usize>> = None,
+        /// Where the search begins, unless a metric to start from is given.
+        init: Init = Init::Auto,
+        /// There is no certificate: the search ends when a step improves the objective by less than this part of the rows.
+        tolerance: f64 = 1e-5,
+        /// Steps, at most.
+        max_iterations: usize = 200,
     }
 }
 
 impl Nca {
-    /// All components, from the features as they are, until a step gains less than 1e-5 of the rows.
-    #[must_use]
-    pub fn new() -> Self {
-        Self { components: None, init: Init::Auto, tolerance: 1e-5, max_iterations: 200 }
-    }
-
-    /// The number of rows of `L`.
-    #[must_use]
-    pub fn n_components(mut self, components: usize) -> Self {
-        self.components = Some(components);
-        self
-    }
-
-    /// Where to begin.
-    #[must_use]
-    pub fn init(mut self, init: Init) -> Self {
-        self.init = init;
-        self
-    }
-
-    /// Stop where steps gain less than this part of the rows.
-    #[must_use]
-    pub fn tolerance(mut self, tolerance: f64) -> Self {
-        self.tolerance = tolerance;
-        self
-    }
-
-    /// Steps, at most.
-    #[must_use]
-    pub fn max_iterations(mut self, max_iterations: usize) -> Self {
-        self.max_iterations = max_iterations;
-        self
-    }
-
     /// The objective of any metric on labelled rows: the expected number (by weight) of rows that pick a neighbour of
     /// another class.
     ///
@@ -126,8 +91,8 @@ fn errors(frame: &Frame, row: &Row<'_>, coefficients: &mut [f64]) -> f64 {
 /// By how much to scale a start so that neighbours are neither out of reach nor all alike. `near` is the mean of
 /// `-log sum_j exp(-d_ij)`: about the squared distance to the nearest. A start that is not asked for by name is also made
 /// soft enough that rows see more than their nearest neighbour, which leads to better optima.
-fn softening(init: &Init, near: f64, variance: f64) -> f64 {
-    if near > SOFT && *init == Init::Auto || near > 700.0 {
+fn softening(begin: Begin<'_>, near: f64, variance: f64) -> f64 {
+    if near > SOFT && begin.is_auto() || near > 700.0 {
         (SOFT / near).sqrt()
     } else if variance < 1e-4 && variance > 0.0 {
         (1.0 / variance).sqrt()
@@ -144,25 +109,22 @@ fn inner_spread(frame: &Frame, factor: &Matrix) -> f64 {
 
 const SOFT: f64 = 4.0;
 
-impl Learner for Nca {
+impl Method for Nca {
     fn name(&self) -> &'static str {
-        "nca"
+        Self::NAME
     }
 
-    fn parameters(&self) -> BTreeMap<String, serde_json::Value> {
-        BTreeMap::from([
-            ("n_components".to_owned(), serde_json::json!(self.components)),
-            ("init".to_owned(), serde_json::json!(self.init.name())),
-            ("tol".to_owned(), serde_json::json!(self.tolerance)),
-            ("max_iter".to_owned(), serde_json::json!(self.max_iterations)),
-        ])
+    fn check(&self) -> Result<()> {
+        check_limits(self.tolerance, self.max_iterations)
     }
 
     fn fit(&self, data: &Training<'_>, observer: &mut dyn Observer) -> Result<Fit> {
-        check_limits(self.tolerance, self.max_iterations)?;
+        self.check()?;
+        data.check_for(self)?;
         let observer = &mut Timed::new(observer);
         let mut frame = Frame::new(data)?;
-        let start = frame.start(&self.init, self.components)?;
+        let begin = Begin::new(self.init, data);
+        let start = frame.start(begin, self.n_components)?;
         let (r, p) = (start.rows(), start.cols());
         let mut notes = std::mem::take(&mut frame.notes);
         let lonely = frame.same.iter().filter(|s| s.len() == 1).count();
@@ -184,7 +146,7 @@ impl Learner for Nca {
         };
         let variance = 2.0 * inner_spread(&frame, &start);
         let mut state = Lbfgs::new(start.into_vec(), &mut function);
-        let scale = softening(&self.init, near.get(), variance);
+        let scale = softening(begin, near.get(), variance);
         if scale != 1.0 {
             state.x.iter_mut().for_each(|v| *v *= scale);
             state.renew(&mut function, true);
@@ -204,7 +166,7 @@ impl Learner for Nca {
         note_collapse(&metric, data.x, &mut notes)?;
         let mut outcome = Outcome::new(status(end), state.iterations).with_notes(notes);
         outcome.objective = Some(finite(state.value)?);
-        Ok(Fit { metric, outcome })
+        Ok(Fit::new(metric, outcome))
     }
 }
 

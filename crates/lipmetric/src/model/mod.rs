@@ -24,11 +24,10 @@ pub use rows::Rows;
 pub use vote::Voting;
 
 use crate::classify::Prediction;
-use crate::method::Outcome;
+use crate::method::{Outcome, Spec};
 use crate::prepare::Preparation;
 use crate::{Error, Labels, Matrix, Metric, Result};
 use classifier::{Decide, Mapped};
-use std::collections::BTreeMap;
 
 /// Prepared training rows and their classes.
 #[derive(Debug, Clone, PartialEq)]
@@ -46,10 +45,10 @@ pub struct TrainingRows {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Model {
-    /// The method's name.
-    pub method: String,
-    /// The method's parameters, as given.
-    pub parameters: BTreeMap<String, serde_json::Value>,
+    /// The method and its parameters, as given.
+    pub spec: Spec,
+    /// The same as the fit had it: with the solver that was taken, its tolerance and its limit.
+    pub used: Spec,
     /// From raw columns to a matrix.
     pub preparation: Preparation,
     /// The class names.
@@ -69,10 +68,10 @@ pub struct Model {
 /// The method that learned a metric.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Provenance {
-    /// The method's name.
-    pub method: String,
-    /// The method's parameters, as given.
-    pub parameters: BTreeMap<String, serde_json::Value>,
+    /// The method and its parameters, as given.
+    pub spec: Spec,
+    /// The same as the fit had it: with the solver that was taken, its tolerance and its limit.
+    pub used: Spec,
     /// How the fit ended.
     pub outcome: Outcome,
 }
@@ -95,8 +94,8 @@ impl Model {
         if class_counts.len() != classes.len() {
             return Err(Error::shape("numbers of rows of the classes", classes.len(), class_counts.len()));
         }
-        let Provenance { method, parameters, outcome } = learned;
-        Ok(Self { method, parameters, preparation, classes, class_counts, metric, outcome, classifier, training: None })
+        let Provenance { spec, used, outcome } = learned;
+        Ok(Self { spec, used, preparation, classes, class_counts, metric, outcome, classifier, training: None })
     }
 
     /// The same with the prepared rows that it was learned from, to predict by.

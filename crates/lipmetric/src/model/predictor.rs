@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// use lipmetric::{Matrix, solver::Silent};
 /// let x = Column::numbers("x", vec![0.0, 1.0, 8.0, 9.0]);
 /// let table = Table::new("rows", vec![x, Column::texts("kind", ["a", "a", "b", "b"])]);
-/// let model = Recipe::new(&Euclidean).fit(&Dataset::read(&table, &Roles::default())?, None, &mut Silent)?;
+/// let model = Recipe::new(&Euclidean::new().into()).fit(&Dataset::read(&table, &Roles::default())?, None, &mut Silent)?;
 /// let predictor = Predictor::new(model)?;
 /// for batch in [Matrix::from_rows(&[[2.0], [7.0]]), Matrix::from_rows(&[[8.5]])] {
 ///     for certified in predictor.radii(&batch)? {

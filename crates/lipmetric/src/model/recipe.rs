@@ -1,18 +1,22 @@
 use super::classifier::{Classifier, ClassifierSpec};
 use super::vote::Voting;
 use super::{Model, Provenance, TrainingRows};
-use crate::Result;
 use crate::classify::{K, Validation, Weights, best_k, judge_k, usual_ks};
-use crate::method::{Fit, Learner, Training};
+use crate::method::{Fit, Method, Spec, Training, Triplet};
 use crate::prepare::{Dataset, Fill, Preparation, Scaling};
 use crate::solver::Observer;
+use crate::{Metric, Result};
 
 /// Everything that decides what becomes of given rows: preparation, method, classifier.
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub struct Recipe<'a> {
     /// What learns the metric.
-    pub learner: &'a dyn Learner,
+    pub spec: &'a Spec,
+    /// A metric to start from, on the prepared features.
+    pub start: Option<&'a Metric>,
+    /// Comparisons to learn from instead of the labels, by the numbers of the rows that are fitted.
+    pub triplets: Option<&'a [Triplet]>,
     /// The rule for missing values.
     pub fill: Fill,
     /// The scaling.
@@ -24,8 +28,21 @@ pub struct Recipe<'a> {
 impl<'a> Recipe<'a> {
     /// A method, with the usual preparation, and prediction by the nearest row.
     #[must_use]
-    pub fn new(learner: &'a dyn Learner) -> Self {
-        Self { learner, fill: Fill::default(), scaling: Scaling::default(), classifier: ClassifierSpec::default() }
+    pub fn new(spec: &'a Spec) -> Self {
+        let (fill, scaling, classifier) = (Fill::default(), Scaling::default(), ClassifierSpec::default());
+        Self { spec, start: None, triplets: None, fill, scaling, classifier }
+    }
+
+    /// The same from a metric to start from, where there is one ([`Training::with_start`]).
+    #[must_use]
+    pub fn starting_from(self, start: Option<&'a Metric>) -> Self {
+        Self { start, ..self }
+    }
+
+    /// The same by comparisons, where there are some ([`Training::with_triplets`]).
+    #[must_use]
+    pub fn comparing(self, triplets: Option<&'a [Triplet]>) -> Self {
+        Self { triplets, ..self }
     }
 
     /// The same with another rule for missing values and another scaling.
@@ -52,18 +69,24 @@ impl<'a> Recipe<'a> {
         };
         y.check_two_classes()?;
         self.classifier.check(x.rows())?;
-        let training = Training::new(&x, &y)?;
-        let (fit, classifier) = match self.classifier {
+        let mut training = Training::new(&x, &y)?;
+        (training.start, training.triplets) = (self.start, self.triplets);
+        let (mut fit, classifier) = match self.classifier {
             ClassifierSpec::Vote { k, weights } => {
                 let (fit, voting) = self.fit_for_votes(&training, k, weights, observer)?;
                 (fit, Classifier::Vote(voting))
             }
         };
-        let learned = Provenance {
-            method: self.learner.name().to_owned(),
-            parameters: self.learner.parameters_for(&training),
-            outcome: fit.outcome,
-        };
+        // No part of the spec: a note says that there was more to learn from.
+        let notes = &mut fit.outcome.notes;
+        if self.start.is_some() {
+            notes.push("the search began from a given metric".to_owned());
+        }
+        if let Some(triplets) = self.triplets {
+            notes.push(format!("learned from {} given comparisons, not from the labels", triplets.len()));
+        }
+        let used = self.spec.used(&training)?;
+        let learned = Provenance { spec: self.spec.clone(), used, outcome: fit.outcome };
         let classes = (y.classes().to_vec(), y.counts());
         Model::new(learned, fit.metric, preparation, classes, classifier)?.with_training(TrainingRows { x, y })
     }
@@ -80,10 +103,10 @@ impl<'a> Recipe<'a> {
             K::Fixed(k) => vec![k],
             K::Auto => usual_ks(training.x.rows()),
         };
-        let fit = self.learner.fit_for(training, &tried, weights, observer)?;
+        let fit = self.spec.fit(&training.with_votes(&tried, weights), observer)?;
         let k = match (k, &fit.outcome.choice) {
             (K::Fixed(k), _) => k,
-            (K::Auto, Some(choice)) => choice.k,
+            (K::Auto, Some(choice)) => choice.chosen.k,
             (K::Auto, None) => {
                 let mapped = fit.metric.transform(training.x)?;
                 let scores = judge_k(&mapped, training.y, &tried, weights, Validation::LeaveOneOut)?;

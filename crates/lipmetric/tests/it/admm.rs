@@ -1,10 +1,10 @@
 //! The solvers for large problems, and the paper's, against certified optima and plain code.
 
-use crate::lip_common::{blobs, load, pair_objective};
-use lipmetric::method::{ClassWeights, Fit, Learner, Lip, LipAdmm, LipAuto, Solver, Training};
-use lipmetric::problem::{Slack, Variant};
+use crate::lip_common::{blobs, load, pair_objective, pairwise};
+use lipmetric::method::{Choose, ClassWeights, Fit, Lip, Method, Solver, Spec, Training};
+use lipmetric::problem::{Diameter, Slack, Variant};
 use lipmetric::solver::{Budget, Halt, Observer, Progress, Silent, Status};
-use lipmetric::{Labels, Matrix};
+use lipmetric::{Error, Labels, Matrix};
 use std::ops::ControlFlow;
 use std::time::Duration;
 
@@ -37,7 +37,7 @@ fn the_method_of_multipliers_certifies_the_reference_optima() {
     for (name, variant, lower, upper) in optima() {
         let (x, y) = load(&name);
         let data = Training::new(&x, &y).unwrap();
-        let fit = LipAdmm::new(variant).solver(Solver::Augmented).fit(&data, &mut Silent).unwrap();
+        let fit = pairwise(variant).solver(Solver::Augmented).fit(&data, &mut Silent).unwrap();
         assert_eq!(fit.outcome.status, Status::Optimal, "{name} {variant:?}");
         assert!(fit.outcome.gap.unwrap() <= 1e-3, "{name} {variant:?}");
         honest(&data, &fit, variant, &name);
@@ -55,7 +55,7 @@ fn the_practical_admm_certifies_reference_optima() {
         }
         let (x, y) = load(&name);
         let data = Training::new(&x, &y).unwrap();
-        let fit = LipAdmm::new(variant).tolerance(1e-2).fit(&data, &mut Silent).unwrap();
+        let fit = pairwise(variant).solver(Solver::Admm).tolerance(1e-2).fit(&data, &mut Silent).unwrap();
         assert_eq!(fit.outcome.status, Status::Optimal, "{name} {variant:?}");
         assert!(fit.outcome.gap.unwrap() <= 1e-2, "{name} {variant:?}");
         honest(&data, &fit, variant, &name);
@@ -68,7 +68,7 @@ fn the_practical_admm_certifies_reference_optima() {
 fn the_papers_algorithm_goes_down_and_its_bound_is_one() {
     let (x, y) = load("haberman");
     let data = Training::new(&x, &y).unwrap();
-    let lip = LipAdmm::diameter().paper().mu(0.01);
+    let lip = pairwise(Variant::Diameter).solver(Solver::Paper).mu(0.01);
     let after = |iterations: usize| lip.clone().max_iterations(iterations).fit(&data, &mut Silent).unwrap();
     let (early, late) = (after(5), after(1500));
     for fit in [&early, &late] {
@@ -85,9 +85,10 @@ fn the_papers_algorithm_goes_down_and_its_bound_is_one() {
 fn many_pairs_are_streamed_to_a_certified_gap() {
     let (x, y) = blobs(1500, 4, 3, 5);
     let data = Training::new(&x, &y).unwrap();
-    let exact = Lip::diameter().c_relative(0.05).fit(&data, &mut Silent).unwrap();
+    let exact = pairwise(Variant::Diameter).c_rel(0.05).fit(&data, &mut Silent).unwrap();
     let c = exact.outcome.c.unwrap();
-    let fit = LipAdmm::diameter().solver(Solver::Augmented).c(c).tolerance(0.03).fit(&data, &mut Silent).unwrap();
+    let fit =
+        pairwise(Variant::Diameter).solver(Solver::Augmented).c(c).tolerance(0.03).fit(&data, &mut Silent).unwrap();
     assert_eq!(fit.outcome.status, Status::Optimal);
     honest(&data, &fit, Variant::Diameter, "blobs");
     assert!(fit.outcome.objective.unwrap() >= exact.outcome.dual.unwrap() * (1.0 - 1e-9));
@@ -98,7 +99,7 @@ fn many_pairs_are_streamed_to_a_certified_gap() {
 fn a_small_gap_is_not_held_up_by_the_rounding_of_the_hinges() {
     let (x, y) = blobs(1500, 2, 3, 5);
     let data = Training::new(&x, &y).unwrap();
-    let lip = LipAdmm::diameter().solver(Solver::Augmented).c(20_000.0).tolerance(1e-7);
+    let lip = pairwise(Variant::Diameter).solver(Solver::Augmented).c(20_000.0).tolerance(1e-7);
     let fit = lip.fit(&data, &mut Silent).unwrap();
     assert_eq!(fit.outcome.status, Status::Optimal, "{:?}", fit.outcome);
     honest(&data, &fit, Variant::Diameter, "blobs");
@@ -110,7 +111,7 @@ fn many_rows_are_begun_on_a_sample_and_certified_on_all() {
     let (x, y) = blobs(4400, 3, 3, 8);
     let data = Training::new(&x, &y).unwrap();
     for variant in [Variant::Diameter, Variant::Intra] {
-        let lip = LipAdmm::new(variant).solver(Solver::Augmented).c(50_000.0);
+        let lip = pairwise(variant).solver(Solver::Augmented).c(50_000.0);
         let fit = lip.clone().tolerance(0.02).fit(&data, &mut Silent).unwrap();
         assert_eq!(fit.outcome.status, Status::Optimal);
         honest(&data, &fit, variant, "blobs");
@@ -126,8 +127,8 @@ fn c_max_is_close_to_the_exact_one() {
     let (x, y) = load("echo");
     let data = Training::new(&x, &y).unwrap();
     for variant in [Variant::Diameter, Variant::Intra] {
-        let exact = Lip::new(variant).c_max(&data, &mut Silent).unwrap();
-        let fit = LipAdmm::new(variant).solver(Solver::Augmented).c_relative(0.1).fit(&data, &mut Silent).unwrap();
+        let exact = pairwise(variant).c_max(&data, &mut Silent).unwrap();
+        let fit = pairwise(variant).solver(Solver::Augmented).c_rel(0.1).fit(&data, &mut Silent).unwrap();
         let ours = fit.outcome.c_max.unwrap();
         assert!(ours <= exact * (1.0 + 1e-6) && ours >= 0.98 * exact, "{ours} {exact}");
         honest(&data, &fit, variant, "echo");
@@ -139,7 +140,7 @@ fn more_features_than_a_system_could_hold_are_certified_in_a_growing_subspace() 
     let (x, y) = blobs(100, 70, 3, 11);
     let data = Training::new(&x, &y).unwrap();
     for solver in [Solver::Augmented, Solver::Admm] {
-        let lip = LipAdmm::diameter().solver(solver).c(100.0).tolerance(0.2).max_iterations(100);
+        let lip = pairwise(Variant::Diameter).solver(solver).c(100.0).tolerance(0.2).max_iterations(100);
         let fit = lip.fit(&data, &mut Silent).unwrap();
         honest(&data, &fit, Variant::Diameter, "blobs");
         assert!(fit.outcome.objective.unwrap() < 2.0 * 100.0 * 100.0 / 3.0);
@@ -151,9 +152,9 @@ fn more_features_than_a_system_could_hold_are_certified_in_a_growing_subspace() 
 
 #[test]
 fn results_do_not_depend_on_the_number_of_threads() {
-    let small = |solver| (400, 5, LipAdmm::intra().solver(solver).c(5.0).max_iterations(60));
+    let small = |solver| (400, 5, pairwise(Variant::Intra).solver(solver).c(5.0).max_iterations(60));
     // Enough pairs, or enough features, to be streamed.
-    let streamed = LipAdmm::intra().solver(Solver::Augmented).c(500.0).max_iterations(12);
+    let streamed = pairwise(Variant::Intra).solver(Solver::Augmented).c(500.0).max_iterations(12);
     let mut cases = [Solver::Augmented, Solver::Admm, Solver::Paper].map(small).to_vec();
     cases.extend([(4400, 3, streamed.clone()), (200, 70, streamed)]);
     for (rows, features, lip) in cases {
@@ -179,7 +180,7 @@ fn a_weight_counts_like_equal_rows() {
     let names: Vec<String> = rows.iter().map(|&i| y.codes()[i].to_string()).collect();
     let (repeated, labels) = (x.select_rows(&rows), Labels::from_names(&names));
     for solver in [Solver::Augmented, Solver::Admm] {
-        let lip = LipAdmm::diameter().solver(solver).tolerance(1e-2);
+        let lip = pairwise(Variant::Diameter).solver(solver).tolerance(1e-2);
         let one = lip.fit(&Training::new(&x, &y).unwrap().with_weights(&weights).unwrap(), &mut Silent).unwrap();
         let two = lip.fit(&Training::new(&repeated, &labels).unwrap(), &mut Silent).unwrap();
         for (a, b) in [(&one.outcome, &two.outcome), (&two.outcome, &one.outcome)] {
@@ -199,7 +200,7 @@ fn constant_features_and_duplicates_across_classes_do_no_harm() {
     }
     let data = Training::new(&wider, &y).unwrap();
     for solver in [Solver::Augmented, Solver::Admm, Solver::Paper] {
-        let fit = LipAdmm::diameter().solver(solver).max_iterations(400).fit(&data, &mut Silent).unwrap();
+        let fit = pairwise(Variant::Diameter).solver(solver).max_iterations(400).fit(&data, &mut Silent).unwrap();
         honest(&data, &fit, Variant::Diameter, solver.name());
         assert!(fit.outcome.notes.iter().any(|n| n.contains("1 pairs of equal rows")), "{:?}", fit.outcome.notes);
         assert!(fit.outcome.dual.unwrap() <= 15.797, "{solver:?}");
@@ -211,7 +212,7 @@ fn a_fit_that_is_told_to_stop_says_so_and_is_still_certified() {
     let (x, y) = load("voting");
     let data = Training::new(&x, &y).unwrap();
     for solver in [Solver::Augmented, Solver::Admm, Solver::Paper] {
-        let lip = LipAdmm::diameter().solver(solver).tolerance(1e-9);
+        let lip = pairwise(Variant::Diameter).solver(solver).tolerance(1e-9);
         let fit = lip.fit(&data, &mut Budget::new(Some(Duration::ZERO), Silent)).unwrap();
         assert_eq!(fit.outcome.status, Status::TimeLimit, "{solver:?}");
         honest(&data, &fit, Variant::Diameter, solver.name());
@@ -241,7 +242,8 @@ fn a_fit_that_is_stopped_at_its_goal_is_optimal() {
         (&data, Solver::Paper, 100.0, 0.9),
         (&streamed, Solver::Augmented, 1000.0, 0.3),
     ] {
-        let lip = LipAdmm::diameter().solver(solver).c(c).mu(0.01).tolerance(tolerance);
+        let mu = (solver == Solver::Paper).then_some(0.01);
+        let lip = pairwise(Variant::Diameter).solver(solver).c(c).mu(mu).tolerance(tolerance);
         for calls in (1..40).step_by(3) {
             let outcome = lip.fit(data, &mut After(calls)).unwrap().outcome;
             let expected = if outcome.gap.unwrap() <= tolerance { Status::Optimal } else { Status::TimeLimit };
@@ -257,11 +259,12 @@ fn a_fit_that_is_stopped_at_its_goal_is_optimal() {
 fn classes_can_count_the_same() {
     let (x, y) = load("fertility");
     let data = Training::new(&x, &y).unwrap();
-    let exact = Lip::diameter().class_weights(ClassWeights::Balanced).fit(&data, &mut Silent).unwrap().outcome;
-    let plain = Lip::diameter().fit(&data, &mut Silent).unwrap().outcome;
+    let exact =
+        pairwise(Variant::Diameter).class_weights(ClassWeights::Balanced).fit(&data, &mut Silent).unwrap().outcome;
+    let plain = pairwise(Variant::Diameter).fit(&data, &mut Silent).unwrap().outcome;
     assert!((exact.objective.unwrap() / plain.objective.unwrap() - 1.0).abs() > 0.05);
     for solver in [Solver::Augmented, Solver::Admm, Solver::Paper] {
-        let lip = LipAdmm::diameter().solver(solver).class_weights(ClassWeights::Balanced);
+        let lip = pairwise(Variant::Diameter).solver(solver).class_weights(ClassWeights::Balanced);
         let lip = lip.tolerance(1e-2).max_iterations(if solver == Solver::Paper { 300 } else { 20_000 });
         let outcome = lip.fit(&data, &mut Silent).unwrap().outcome;
         assert!(outcome.objective.unwrap() >= exact.dual.unwrap() * (1.0 - 1e-9), "{solver:?}");
@@ -270,7 +273,10 @@ fn classes_can_count_the_same() {
             assert!(outcome.gap.unwrap() <= 1e-2, "{solver:?}");
         }
     }
-    let wrong = LipAdmm::diameter().class_weights(ClassWeights::Given(vec![1.0])).fit(&data, &mut Silent);
+    let wrong = pairwise(Variant::Diameter)
+        .solver(Solver::Admm)
+        .class_weights(ClassWeights::Given(vec![1.0]))
+        .fit(&data, &mut Silent);
     assert!(wrong.unwrap_err().to_string().contains("class weights"));
 }
 
@@ -282,10 +288,11 @@ fn a_start_near_the_optimum_is_used() {
         (blobs(120, 70, 3, 6).0, blobs(120, 70, 3, 6).1, 30.0),
     ] {
         let data = Training::new(&x, &y).unwrap();
-        let lip = LipAdmm::diameter().solver(Solver::Augmented).c(c).tolerance(1e-2).max_iterations(200);
+        let lip = pairwise(Variant::Diameter).solver(Solver::Augmented).c(c).tolerance(1e-2).max_iterations(200);
         let near = lip.fit(&data, &mut Silent).unwrap();
-        let (cold, warm) = (lip.clone().max_iterations(1), lip.max_iterations(1).start_from(&near.metric));
-        let (cold, warm) = (cold.fit(&data, &mut Silent).unwrap(), warm.fit(&data, &mut Silent).unwrap());
+        let lip = lip.max_iterations(1);
+        let cold = lip.fit(&data, &mut Silent).unwrap();
+        let warm = lip.fit(&data.with_start(&near.metric), &mut Silent).unwrap();
         let (cold, warm) = (cold.outcome.objective.unwrap(), warm.outcome.objective.unwrap());
         assert!(warm <= near.outcome.objective.unwrap() * 1.02 && warm < cold, "{warm} {cold}");
     }
@@ -311,64 +318,88 @@ fn the_automatic_choice_is_told_with_its_reason() {
     let small = Training::new(&x, &y).unwrap();
     let (wide, labels) = blobs(60, 40, 3, 1);
     let large = Training::new(&wide, &labels).unwrap();
-    let larger = LipAdmm::diameter().solver(Solver::Augmented).c(10.0).max_iterations(3);
+    let auto = |slack| pairwise(Variant::Diameter).solver(Solver::Auto).slack(slack);
     for (lip, data, solver, words) in [
-        (Lip::diameter(), &small, "exact", ["44 rows", "7 features", "2 classes", "up to 3000 rows and 36 features"]),
         (
-            Lip::diameter().slack(Slack::Instance),
+            auto(Slack::Pair).c(0.1),
             &small,
             "exact",
-            ["44", "7", "2", "up to 1500 rows with a slack per row"],
+            ["44 rows", "7 features", "2 classes", "up to 3000 rows and 36 features"],
         ),
-        (Lip::diameter(), &large, "augmented", ["60 rows", "40 features", "3 classes", "36 features"]),
+        (auto(Slack::Instance).c(0.1), &small, "exact", ["44", "7", "2", "up to 1500 rows with a slack per row"]),
+        (
+            auto(Slack::Pair).c(10.0).max_iterations(3),
+            &large,
+            "augmented",
+            ["60 rows", "40 features", "3 classes", "36"],
+        ),
+        (auto(Slack::Pair).diameter(Diameter::Mean).c(0.1), &large, "exact", ["60", "40", "3", "no other solver"]),
     ] {
-        let auto = LipAuto::new(lip.c(0.1), larger.clone());
         let mut decisions = Decisions::default();
         let mut observer = Budget::new(None, &mut decisions);
-        let fit = auto.fit(data, &mut observer).unwrap();
+        lip.fit(data, &mut observer).unwrap();
         assert_eq!(decisions.0.len(), 1);
         let text = &decisions.0[0];
         assert!(text.starts_with(&format!("solver auto: {solver} for ")), "{text}");
         assert!(words.iter().all(|w| text.contains(w)), "{text}");
-        assert_eq!(auto.parameters_for(data)["solver"], solver);
-        assert_eq!(fit.outcome.notes.iter().any(|n| n.contains("augmented")), solver == "augmented");
+        let Spec::Lip(used) = Spec::from(lip).used(data).unwrap() else { panic!("Lip") };
+        assert_eq!((used.solver.name(), used.tolerance), (solver, Some(used.solver.usual_tolerance())));
     }
-    let only = LipAuto::only_exact(Lip::diameter());
-    assert_eq!(only.choose(&large), Solver::Exact);
-    assert!(only.explain(&large).contains("no other solver"));
+}
+
+#[test]
+fn a_slack_per_row_is_never_exchanged_for_another_problem() {
+    for (rows, features) in [(1501, 2), (60, 37)] {
+        let (x, y) = blobs(rows, features, 3, 1);
+        let data = Training::new(&x, &y).unwrap();
+        for lip in [Lip::intra(), Lip::overall().c(1.0), Lip::chosen(), Lip::intra().rank(Choose::Auto)] {
+            let error = lip.fit(&data, &mut Silent).unwrap_err();
+            assert!(matches!(error, Error::Parameter { name: "slack", .. }), "{error:?}");
+            let text = error.to_string();
+            assert!(text.contains("`slack = pair`") && text.contains("`solver = exact`"), "{text}");
+        }
+    }
+    let (x, y) = blobs(60, 37, 3, 1);
+    let data = Training::new(&x, &y).unwrap();
+    let fit = Lip::intra().c(1.0).solver(Solver::Exact).max_iterations(2).fit(&data, &mut Silent).unwrap();
+    assert!(fit.certificate.is_some(), "asked for, the exact solver is taken");
 }
 
 #[test]
 fn wrong_parameters_are_named_with_a_remedy() {
     let (x, y) = load("echo");
     let data = Training::new(&x, &y).unwrap();
-    let other = Lip::diameter().fit(&data, &mut Silent).unwrap().metric;
-    let message = |lip: LipAdmm| lip.fit(&data, &mut Silent).unwrap_err().to_string();
+    let other = pairwise(Variant::Diameter).fit(&data, &mut Silent).unwrap().metric;
+    let message = |lip: Lip| lip.fit(&data, &mut Silent).unwrap_err().to_string();
     for (lip, words) in [
-        (LipAdmm::diameter().c(-1.0), ["`c`", "-1"]),
-        (LipAdmm::diameter().c_relative(1.5), ["`c-rel`", "1.5"]),
-        (LipAdmm::diameter().mu(0.0), ["`mu`", "the paper uses 1"]),
-        (LipAdmm::diameter().tolerance(2.0), ["`tol`", "2"]),
-        (LipAdmm::diameter().max_iterations(0), ["`max-iter`", "at least 1"]),
-        (LipAdmm::diameter().rank(0), ["`rank`", "from 1 to"]),
-        (LipAdmm::diameter().rank(8), ["`rank`", "7"]),
-        (LipAdmm::diameter().paper().rank(2), ["`rank`", "admm"]),
-        (LipAdmm::diameter().paper().start_from(&other), ["`warm-start`", "own start"]),
-        (LipAdmm::diameter().slack(Slack::Instance), ["`slack`", "exact"]),
-        (LipAdmm::diameter().solver(Solver::Exact), ["`solver`", "Lip"]),
-        (LipAdmm::diameter().c(1e9).solver(Solver::Augmented), ["too large", "c_max"]),
-        (LipAdmm::diameter().c(1e9), ["too large", "c_max"]),
+        (pairwise(Variant::Diameter).solver(Solver::Admm).c(-1.0), ["`c`", "-1"]),
+        (pairwise(Variant::Diameter).solver(Solver::Admm).c_rel(1.5), ["`c_rel`", "1.5"]),
+        (pairwise(Variant::Diameter).solver(Solver::Admm).mu(0.0), ["`mu`", "the paper uses 1"]),
+        (pairwise(Variant::Diameter).solver(Solver::Admm).tolerance(2.0), ["`tolerance`", "2"]),
+        (pairwise(Variant::Diameter).solver(Solver::Admm).max_iterations(0), ["`max_iterations`", "at least 1"]),
+        (pairwise(Variant::Diameter).solver(Solver::Admm).rank(0), ["`rank`", "from 1 to"]),
+        (pairwise(Variant::Diameter).solver(Solver::Admm).rank(8), ["`rank`", "7"]),
+        (pairwise(Variant::Diameter).solver(Solver::Paper).rank(2), ["`rank`", "admm"]),
+        (pairwise(Variant::Diameter).solver(Solver::Admm).slack(Slack::Instance), ["`slack`", "exact"]),
+        (pairwise(Variant::Diameter).solver(Solver::Admm).mu(1.0), ["`mu`", "solver = paper"]),
+        (pairwise(Variant::Diameter).solver(Solver::Admm).diameter(Diameter::Mean), ["`solver`", "solver = exact"]),
+        (pairwise(Variant::Diameter).solver(Solver::Admm).trade_off(Choose::Auto), ["`solver`", "solver = exact"]),
+        (pairwise(Variant::Diameter).solver(Solver::Augmented).c(1e9), ["not below c_max", "smaller c"]),
+        (pairwise(Variant::Diameter).solver(Solver::Admm).c(1e9), ["not below c_max", "smaller c"]),
     ] {
         let text = message(lip.clone());
         assert!(words.iter().all(|w| text.contains(w)), "{lip:?}: {text}");
     }
+    let paper = pairwise(Variant::Diameter).solver(Solver::Paper);
+    let text = paper.fit(&data.with_start(&other), &mut Silent).unwrap_err().to_string();
+    assert!(text.contains("`start`") && text.contains("own start"), "{text}");
 }
 
 #[test]
 fn the_automatic_choice_follows_its_rule() {
-    assert_eq!(Solver::automatic(414, 14, 2), Solver::Exact);
-    assert_eq!(Solver::automatic(3_000, 36, 10), Solver::Exact);
-    assert_eq!(Solver::automatic(3_001, 10, 2), Solver::Augmented);
-    assert_eq!(Solver::automatic(100, 37, 2), Solver::Augmented);
-    assert_eq!(Solver::automatic(70_000, 784, 10), Solver::Augmented);
+    assert_eq!(Solver::automatic(414, 14), Solver::Exact);
+    assert_eq!(Solver::automatic(3_000, 36), Solver::Exact);
+    assert_eq!(Solver::automatic(3_001, 10), Solver::Augmented);
+    assert_eq!(Solver::automatic(100, 37), Solver::Augmented);
+    assert_eq!(Solver::automatic(70_000, 784), Solver::Augmented);
 }

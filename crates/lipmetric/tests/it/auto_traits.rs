@@ -4,7 +4,9 @@ use lipmetric::classify::{KScore, KnnClassifier, Prediction, Validation, Weights
 use lipmetric::data::{Column, Split, Table, Texts, Values};
 use lipmetric::evaluate::{Analysis, Comparison, Confusion, Protocol, Trial};
 use lipmetric::lipschitz::{CertifiedRadius, ExtensionClassifier, LocalRatios, Mahalanobis, Margins, Report};
-use lipmetric::method::{Choice, Euclidean, Fit, Init, Learner, Lip, Lmml, Lmnn, Mcml, Nca, Outcome, Training, Tuned};
+use lipmetric::method::{
+    Auto, Choice, Euclidean, Fit, Init, Lip, Lmml, Lmnn, Mcml, Method, Nca, Outcome, Spec, Training,
+};
 use lipmetric::model::{Recipe, TrainingRows, Voting};
 use lipmetric::neighbours::{Algorithm, NeighbourIndex, Neighbours};
 use lipmetric::prepare::{Columns, Dataset, Preparation, Roles, Schema};
@@ -19,8 +21,8 @@ fn every_public_type_is_sent_and_shared() {
     shared::<(Matrix, Labels, Table, Column, Values, Texts, Split)>();
     shared::<(Schema, Roles, Columns, Preparation)>();
     shared::<(Metric, Fit, Outcome, Choice, Model, TrainingRows, Voting, Error)>();
-    shared::<(Lip, Lmnn, Lmml, Nca, Mcml, Tuned, Euclidean, Init)>();
-    shared::<(&dyn Learner, Recipe<'_>, Training<'_>)>();
+    shared::<(Lip, Lmnn, Lmml, Nca, Mcml, Auto, Euclidean, Init, Spec)>();
+    shared::<(&dyn Method, Recipe<'_>, Training<'_>)>();
     shared::<(Variant, Slack, Diameter, Anchor)>();
     shared::<(Status, Progress, Halt, Budget<Silent>)>();
     shared::<(NeighbourIndex, Neighbours, Algorithm)>();

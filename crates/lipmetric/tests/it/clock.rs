@@ -1,7 +1,8 @@
 //! A fit has one clock, whatever it runs inside.
 
-use lipmetric::method::{Learner, Lip, LipLocal, Lmnn, Mcml, Nca, Training, Tuned};
-use lipmetric::problem::Slack;
+use crate::lip_common::pairwise;
+use lipmetric::method::{Auto, LipLocal, Lmnn, Mcml, Method, Nca, Training};
+use lipmetric::problem::{Slack, Variant};
 use lipmetric::solver::{Halt, Observer, Progress};
 use lipmetric::{Labels, Matrix};
 use std::ops::ControlFlow;
@@ -40,12 +41,12 @@ fn rows() -> (Matrix, Labels) {
 fn the_seconds_of_a_fit_never_decrease_whatever_runs_inside() {
     let (x, y) = rows();
     let data = Training::new(&x, &y).unwrap();
-    let methods: [(&str, Box<dyn Learner>); 7] = [
+    let methods: [(&str, Box<dyn Method>); 7] = [
         // With a slack per row c_max is found by many short runs of the solver.
-        ("lip, c_max first", Box::new(Lip::intra().slack(Slack::Instance).c_relative(0.1))),
-        ("lip", Box::new(Lip::diameter().c(1.0))),
+        ("lip, c_max first", Box::new(pairwise(Variant::Intra).slack(Slack::Instance).c_rel(0.1))),
+        ("lip", Box::new(pairwise(Variant::Diameter).c(1.0))),
         ("lip by near pairs", Box::new(LipLocal::new())),
-        ("a choice", Box::new(Tuned::new())),
+        ("a choice", Box::new(Auto::new())),
         ("lmnn", Box::new(Lmnn::new())),
         ("mcml", Box::new(Mcml::new())),
         ("nca", Box::new(Nca::new())),
@@ -65,7 +66,7 @@ fn the_seconds_of_a_path_go_on_from_one_trade_off_to_the_next() {
     let (x, y) = rows();
     let data = Training::new(&x, &y).unwrap();
     let mut times = Times::default();
-    Lip::intra().path(&data, &[0.5, 0.1, 0.02], &mut times).unwrap();
+    pairwise(Variant::Intra).path(&data, &[0.5, 0.1, 0.02], &mut times).unwrap();
     assert!(times.0.windows(2).all(|w| w[0] <= w[1]), "{:?}", times.0);
     assert!(times.0[1] >= PAUSE.as_secs_f64(), "{:?}", times.0);
 }

@@ -1,11 +1,13 @@
 //! Comparisons: what is left of one that was given up, and what its differences are worth.
 
+use crate::lip_common::pairwise;
 use lipmetric::data::{Column, Split, Table, holdouts};
 use lipmetric::evaluate::statistics::Verdict;
 use lipmetric::evaluate::{Advance, Analysis, Cell, Comparison, Confusion, Entry, Protocol, Supervisor, Trial, trials};
-use lipmetric::method::{Euclidean, Lip, Outcome};
+use lipmetric::method::{Euclidean, Outcome, Spec};
 use lipmetric::model::Recipe;
 use lipmetric::prepare::{Dataset, Roles};
+use lipmetric::problem::Variant;
 use lipmetric::solver::{Observer, Silent, Status};
 use lipmetric::{Error, Labels};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -48,9 +50,10 @@ fn without_times(mut comparison: Comparison) -> Comparison {
 #[test]
 fn one_that_was_given_up_is_one_with_fewer_repeats() {
     let subjects = [subject("small", 24), subject("large", 40)];
-    let lip = Lip::diameter().c_relative(0.1);
+    let lip = Spec::from(pairwise(Variant::Diameter).c_rel(0.1));
+    let plain = Spec::from(Euclidean::new());
     let entries = [
-        Entry { name: "NN".into(), recipe: Recipe::new(&Euclidean) },
+        Entry { name: "NN".into(), recipe: Recipe::new(&plain) },
         Entry { name: "Lip".into(), recipe: Recipe::new(&lip) },
     ];
     let run = |repeats, fits| {

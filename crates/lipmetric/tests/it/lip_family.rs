@@ -1,7 +1,7 @@
 //! The family around Lip: other diameters, an anchor, a first point, limits, and every trade-off.
 
-use crate::lip_common::{blobs, dual_value, dual_value_of, load, objective};
-use lipmetric::method::{Learner, Lip, LipAdmm, LipAuto, Solver, Training};
+use crate::lip_common::{blobs, dual_value, dual_value_of, load, objective, pairwise};
+use lipmetric::method::{Method, Training};
 use lipmetric::problem::{Anchor, Diameter, Slack, Towards, Variant};
 use lipmetric::solver::{Silent, Status};
 use lipmetric::{Error, Metric};
@@ -20,8 +20,8 @@ fn other_diameters_are_certified_and_lie_between_mean_and_maximum() {
             let mut last = f64::INFINITY;
             for diameter in family {
                 let at = format!("{variant:?} {slack:?} {diameter:?}");
-                let fit = Lip::new(variant).slack(slack).c(c).diameter_as(diameter).solve(&data, &mut Silent).unwrap();
-                let outcome = &fit.fit.outcome;
+                let fit = pairwise(variant).slack(slack).c(c).diameter(diameter).fit(&data, &mut Silent).unwrap();
+                let outcome = &fit.outcome;
                 assert_eq!(outcome.status, Status::Optimal, "{at}");
                 let (primal, dual) = (outcome.objective.unwrap(), outcome.dual.unwrap());
                 assert!(dual <= primal && primal - dual <= 1e-6 * primal, "{at}: {dual} {primal}");
@@ -29,7 +29,7 @@ fn other_diameters_are_certified_and_lie_between_mean_and_maximum() {
                 assert!((plain / dual - 1.0).abs() < 1e-8, "{at}: {plain} {dual}");
                 if slack == Slack::Pair {
                     // The objective was evaluated at the solver's own edge of the tail, so that it is an upper bound.
-                    let value = objective(&data, &fit.fit.metric, variant, diameter, c);
+                    let value = objective(&data, &fit.metric, variant, diameter, c);
                     assert!(value <= primal * (1.0 + 1e-9) && value >= dual * (1.0 - 1e-9), "{at}: {value} {primal}");
                 }
                 assert!(primal <= last * (1.0 + 1e-6), "{at}: {primal} after {last}");
@@ -45,7 +45,7 @@ fn the_ceiling_of_a_tail_of_one_pair_is_that_of_the_maximum_and_of_all_pairs_tha
         let (x, y) = load(set);
         let data = Training::new(&x, &y).unwrap();
         for variant in VARIANTS {
-            let of = |diameter| Lip::new(variant).diameter_as(diameter).c_max(&data, &mut Silent).unwrap();
+            let of = |diameter| pairwise(variant).diameter(diameter).c_max(&data, &mut Silent).unwrap();
             for (level, other) in [(1e-5, Diameter::Maximum), (1.0 - 1e-9, Diameter::Mean)] {
                 let (a, b) = (of(Diameter::Cvar(level)), of(other));
                 assert!((a / b - 1.0).abs() < 1e-4, "{set} {variant:?} {level}: {a} {b}");
@@ -60,7 +60,7 @@ fn the_ceiling_of_every_diameter_is_where_nothing_is_gained() {
     let data = Training::new(&x, &y).unwrap();
     for slack in SLACKS {
         for diameter in [Diameter::Cvar(0.2), Diameter::Mean] {
-            let lip = Lip::intra().slack(slack).diameter_as(diameter);
+            let lip = pairwise(Variant::Intra).slack(slack).diameter(diameter);
             let ceiling = lip.c_max(&data, &mut Silent).unwrap();
             assert!(lip.clone().c(0.99 * ceiling).fit(&data, &mut Silent).is_ok(), "{slack:?} {diameter:?}");
             let refused = lip.c(1.01 * ceiling).fit(&data, &mut Silent);
@@ -84,12 +84,12 @@ fn an_anchor_makes_the_optimum_unique_and_draws_it_in() {
     for slack in SLACKS {
         for towards in [Towards::Euclid, Towards::Within] {
             let lip = |weight: f64| {
-                Lip::intra().slack(slack).c_relative(0.05).tolerance(1e-9).anchor(Anchor { towards, weight })
+                pairwise(Variant::Intra).slack(slack).c_rel(0.05).tolerance(1e-9).anchor(Anchor { towards, weight })
             };
             let fit = lip(0.5).fit(&data, &mut Silent).unwrap();
             assert_eq!(fit.outcome.status, Status::Optimal);
             // Whatever it starts from.
-            let other = lip(0.5).start_from(&Metric::euclidean(4)).fit(&data, &mut Silent).unwrap();
+            let other = lip(0.5).fit(&data.with_start(&Metric::euclidean(4)), &mut Silent).unwrap();
             assert!(apart(&fit.metric, &other.metric) < 1e-3, "{}", apart(&fit.metric, &other.metric));
             // Up to its scale the anchor's metric at a great weight.
             let near = lip(1e4).fit(&data, &mut Silent).unwrap().metric;
@@ -106,7 +106,8 @@ fn an_anchor_makes_the_optimum_unique_and_draws_it_in() {
             }
         }
     }
-    let wrong = Lip::intra().anchor(Anchor { towards: Towards::Euclid, weight: -1.0 }).fit(&data, &mut Silent);
+    let wrong =
+        pairwise(Variant::Intra).anchor(Anchor { towards: Towards::Euclid, weight: -1.0 }).fit(&data, &mut Silent);
     assert!(wrong.unwrap_err().to_string().contains("anchor-weight"));
 }
 
@@ -114,7 +115,7 @@ fn an_anchor_makes_the_optimum_unique_and_draws_it_in() {
 fn an_anchored_optimum_cannot_be_improved_by_small_changes() {
     let (x, y) = blobs(60, 2, 2, 3);
     let data = Training::new(&x, &y).unwrap();
-    let fit = Lip::diameter()
+    let fit = pairwise(Variant::Diameter)
         .c(30.0)
         .tolerance(1e-9)
         .anchor(Anchor { towards: Towards::Euclid, weight: 0.3 })
@@ -123,7 +124,7 @@ fn an_anchored_optimum_cannot_be_improved_by_small_changes() {
     // The anchor's term from its own definition: M - M_0 in coordinates of unit covariance, with M_0 = t I where t is the
     // multiple with the smallest objective. `gamma` and `t` are not told, so that only differences are looked at: the
     // optimum of a strongly convex problem lies between its two ends.
-    let free = Lip::diameter().c(30.0).fit(&data, &mut Silent).unwrap();
+    let free = pairwise(Variant::Diameter).c(30.0).fit(&data, &mut Silent).unwrap();
     let value = |m: &Metric| objective(&data, m, Variant::Diameter, Diameter::Maximum, 30.0);
     let euclid = (1..400).map(|k| {
         let t = 0.01 * f64::from(k);
@@ -140,17 +141,17 @@ fn a_first_metric_changes_the_way_not_the_optimum() {
     let (x, y) = load("haberman");
     let data = Training::new(&x, &y).unwrap();
     for slack in SLACKS {
-        let lip = Lip::diameter().slack(slack).c_relative(0.1);
+        let lip = pairwise(Variant::Diameter).slack(slack).c_rel(0.1);
         let cold = lip.fit(&data, &mut Silent).unwrap();
-        let warm = lip.clone().start_from(&cold.metric).fit(&data, &mut Silent).unwrap();
-        let bad = lip.start_from(&Metric::euclidean(x.cols())).fit(&data, &mut Silent).unwrap();
+        let warm = lip.clone().fit(&data.with_start(&cold.metric), &mut Silent).unwrap();
+        let bad = lip.fit(&data.with_start(&Metric::euclidean(x.cols())), &mut Silent).unwrap();
         for fit in [&warm, &bad] {
             assert_eq!(fit.outcome.status, Status::Optimal);
             let ratio = fit.outcome.objective.unwrap() / cold.outcome.objective.unwrap();
             assert!((ratio - 1.0).abs() < 2e-6, "{slack:?} {ratio}");
         }
     }
-    let wrong = Lip::diameter().start_from(&Metric::euclidean(2)).fit(&data, &mut Silent);
+    let wrong = pairwise(Variant::Diameter).fit(&data.with_start(&Metric::euclidean(2)), &mut Silent);
     assert!(matches!(wrong, Err(Error::Shape { .. })));
 }
 
@@ -158,38 +159,9 @@ fn a_first_metric_changes_the_way_not_the_optimum() {
 fn a_memory_limit_is_told_and_leaves_a_usable_metric() {
     let (x, y) = load("cancer");
     let data = Training::new(&x, &y).unwrap();
-    let fit = Lip::intra().slack(Slack::Instance).c(1.0).memory_limit(1 << 20).fit(&data, &mut Silent).unwrap();
+    let fit = pairwise(Variant::Intra).slack(Slack::Instance).c(1.0).memory(1 << 20).fit(&data, &mut Silent).unwrap();
     assert_eq!(fit.outcome.status, Status::MemoryLimit);
     assert!(fit.outcome.gap.unwrap() > 0.0 && fit.metric.factor().first_non_finite().is_none());
-}
-
-#[test]
-fn the_solver_follows_the_size() {
-    let auto = |slack| {
-        let exact = Lip::diameter().slack(slack).c(if slack == Slack::Pair { 10.0 } else { 0.5 }).tolerance(1e-3);
-        LipAuto::new(exact, LipAdmm::diameter().solver(Solver::Augmented).c(10.0).tolerance(0.2))
-    };
-    for (rows, features, slack, exact) in
-        [(120, 3, Slack::Pair, true), (120, 3, Slack::Instance, true), (60, 40, Slack::Pair, false)]
-    {
-        let (x, y) = blobs(rows, features, 3, 5);
-        let fit = auto(slack).fit(&Training::new(&x, &y).unwrap(), &mut Silent).unwrap();
-        let parameters = auto(slack).parameters_for(&Training::new(&x, &y).unwrap());
-        assert_eq!(parameters["solver"], if exact { "exact" } else { "augmented" });
-        assert_eq!(parameters["slack"] == "instance", exact && slack == Slack::Instance);
-        let told = fit.outcome.notes.iter().any(|n| n.contains("`augmented`"));
-        assert_eq!(told, !exact, "{rows} x {features} {slack:?}: {:?}", fit.outcome.notes);
-    }
-    for (rows, features) in [(1600, 3), (60, 40)] {
-        let (x, y) = blobs(rows, features, 3, 5);
-        let error = auto(Slack::Instance).fit(&Training::new(&x, &y).unwrap(), &mut Silent).unwrap_err();
-        let Error::Parameter { name: "slack", message } = error else { panic!("{error}") };
-        let words = [format!("{rows} rows and {features} features"), "`pair`".to_owned(), "`exact`".to_owned()];
-        assert!(words.iter().all(|w| message.contains(w)), "{message}");
-    }
-    assert_eq!(Solver::automatic(3_000, 36, 2), Solver::Exact);
-    assert_eq!(Solver::automatic(3_001, 2, 2), Solver::Augmented);
-    assert_eq!(Solver::automatic(100, 37, 2), Solver::Augmented);
 }
 
 #[test]
@@ -199,10 +171,10 @@ fn features_of_few_values_and_a_large_trade_off() {
         let (x, y) = load(name);
         let data = Training::new(&x, &y).unwrap();
         for variant in VARIANTS {
-            let fit = Lip::new(variant).c_relative(0.9).solve(&data, &mut Silent).unwrap();
-            assert_eq!(fit.fit.outcome.status, Status::Optimal, "{name} {variant:?}");
-            let dual = dual_value(&data, &fit, variant, Slack::Pair, fit.fit.outcome.c.unwrap());
-            assert!((dual / fit.fit.outcome.dual.unwrap() - 1.0).abs() < 1e-7, "{name} {variant:?}");
+            let fit = pairwise(variant).c_rel(0.9).fit(&data, &mut Silent).unwrap();
+            assert_eq!(fit.outcome.status, Status::Optimal, "{name} {variant:?}");
+            let dual = dual_value(&data, &fit, variant, Slack::Pair, fit.outcome.c.unwrap());
+            assert!((dual / fit.outcome.dual.unwrap() - 1.0).abs() < 1e-7, "{name} {variant:?}");
         }
     }
 }
@@ -213,7 +185,7 @@ fn the_bound_of_a_tail_is_below_the_objective_where_many_pairs_are_equally_long(
     let data = Training::new(&x, &y).unwrap();
     for variant in [Variant::Diameter, Variant::Intra] {
         for level in [0.02, 0.1, 0.5, 0.9] {
-            let lip = Lip::new(variant).diameter_as(Diameter::Cvar(level)).c_relative(0.3);
+            let lip = pairwise(variant).diameter(Diameter::Cvar(level)).c_rel(0.3);
             let outcome = lip.fit(&data, &mut Silent).unwrap().outcome;
             let (objective, dual) = (outcome.objective.unwrap(), outcome.dual.unwrap());
             assert_eq!(outcome.status, Status::Optimal, "{variant:?} {level}");

@@ -1,7 +1,7 @@
 //! What must hold of Lip whatever the data: invariances, weights, degenerate cases, determinism.
 
-use crate::lip_common::{Noise, blobs, dual_value, load, pair_objective};
-use lipmetric::method::{ClassWeights, Learner, Lip, Training};
+use crate::lip_common::{Noise, blobs, dual_value, load, pair_objective, pairwise};
+use lipmetric::method::{ClassWeights, Lip, Method, Training};
 use lipmetric::problem::{Slack, Variant};
 use lipmetric::solver::{Budget, Silent, Status};
 use lipmetric::{Error, Labels, Matrix};
@@ -32,7 +32,7 @@ fn the_optimum_does_not_depend_on_an_affine_map_of_the_features() {
     }
     for variant in VARIANTS {
         for slack in SLACKS {
-            let lip = Lip::new(variant).slack(slack).c(0.5);
+            let lip = pairwise(variant).slack(slack).c(0.5);
             let (first, second) = (objective(&x, &y, &lip), objective(&mapped, &y, &lip));
             assert!((first / second - 1.0).abs() < 2e-6, "{variant:?} {slack:?}: {first} and {second}");
         }
@@ -47,7 +47,7 @@ fn features_of_very_different_scale_keep_their_distances() {
         x[(i, 2)] *= 1e6;
     }
     let data = Training::new(&x, &y).unwrap();
-    let fit = Lip::diameter().fit(&data, &mut Silent).unwrap();
+    let fit = pairwise(Variant::Diameter).fit(&data, &mut Silent).unwrap();
     assert!((pair_objective(&data, &fit.metric, Variant::Diameter, 1.0) / 303.292_764_5 - 1.0).abs() < 1e-6);
 }
 
@@ -56,7 +56,7 @@ fn the_optimum_does_not_depend_on_the_order_of_the_rows() {
     let (x, y) = blobs(60, 4, 3, 1);
     let order: Vec<usize> = (0..60).map(|k| k * 37 % 60).collect();
     for variant in VARIANTS {
-        let lip = Lip::new(variant).c(2.0);
+        let lip = pairwise(variant).c(2.0);
         let (first, second) = (objective(&x, &y, &lip), objective(&x.select_rows(&order), &y.select(&order), &lip));
         assert!((first / second - 1.0).abs() < 2e-6);
     }
@@ -70,7 +70,7 @@ fn constant_and_dependent_features_change_nothing() {
         let r = x.row(i);
         wide.row_mut(i).copy_from_slice(&[r[0], 7.0, r[1], r[0] - 2.0 * r[1], r[2]]);
     }
-    let lip = Lip::diameter().c(3.0);
+    let lip = pairwise(Variant::Diameter).c(3.0);
     assert!((objective(&x, &y, &lip) / objective(&wide, &y, &lip) - 1.0).abs() < 2e-6);
 }
 
@@ -82,7 +82,7 @@ fn a_weight_counts_as_that_many_equal_rows() {
     let (xr, yr) = (x.select_rows(&repeated), y.select(&repeated));
     for variant in VARIANTS {
         for slack in SLACKS {
-            let lip = Lip::new(variant).slack(slack).c(0.7);
+            let lip = pairwise(variant).slack(slack).c(0.7);
             let data = Training::new(&x, &y).unwrap().with_weights(&weights).unwrap();
             let weighted = lip.fit(&data, &mut Silent).unwrap().outcome.objective.unwrap();
             let plain = objective(&xr, &yr, &lip);
@@ -96,7 +96,7 @@ fn class_weights_multiply_the_rows_weights() {
     let (x, y) = blobs(40, 3, 2, 4);
     let weights: Vec<f64> = y.codes().iter().map(|&c| if c == 0 { 2.0 } else { 0.5 }).collect();
     let data = Training::new(&x, &y).unwrap();
-    let lip = Lip::intra().c(1.0);
+    let lip = pairwise(Variant::Intra).c(1.0);
     let by_class = lip.clone().class_weights(ClassWeights::Given(vec![2.0, 0.5])).fit(&data, &mut Silent).unwrap();
     let by_row = lip.fit(&data.with_weights(&weights).unwrap(), &mut Silent).unwrap();
     assert_eq!(by_class.outcome.objective, by_row.outcome.objective);
@@ -111,9 +111,9 @@ fn many_classes_with_certificate() {
     let data = Training::new(&x, &y).unwrap();
     for variant in VARIANTS {
         for slack in SLACKS {
-            let fit = Lip::new(variant).slack(slack).c(0.3).solve(&data, &mut Silent).unwrap();
+            let fit = pairwise(variant).slack(slack).c(0.3).fit(&data, &mut Silent).unwrap();
             let dual = dual_value(&data, &fit, variant, slack, 0.3);
-            assert!(fit.fit.outcome.objective.unwrap() <= dual * (1.0 + 1.1e-6));
+            assert!(fit.outcome.objective.unwrap() <= dual * (1.0 + 1.1e-6));
             assert!(!fit.support().is_empty());
         }
     }
@@ -134,7 +134,7 @@ fn one_feature_agrees_with_trying_every_kink() {
                     best = best.min(pair_objective(&data, &metric, variant, c));
                 }
             }
-            let found = objective(&x, &y, &Lip::new(variant).c(c));
+            let found = objective(&x, &y, &pairwise(variant).c(c));
             assert!((found / best - 1.0).abs() < 2e-6, "{variant:?} {c}: {found} and {best}");
         }
     }
@@ -146,7 +146,7 @@ fn two_features_agree_with_a_random_search() {
     let (x, y) = blobs(24, 2, 2, 8);
     let data = Training::new(&x, &y).unwrap();
     for variant in VARIANTS {
-        let found = objective(&x, &y, &Lip::new(variant).c(2.0));
+        let found = objective(&x, &y, &pairwise(variant).c(2.0));
         let mut noise = Noise(9);
         let mut best = ([1.0, 0.0, 1.0], f64::INFINITY);
         let mut width = 1.0;
@@ -169,8 +169,8 @@ fn two_features_agree_with_a_random_search() {
 #[test]
 fn more_features_than_rows_is_an_equidistant_simplex() {
     let (x, y) = blobs(6, 10, 2, 10);
-    assert!((objective(&x, &y, &Lip::diameter().c(0.5)) - 1.0).abs() < 2e-6);
-    let fit = Lip::intra().fit(&Training::new(&x, &y).unwrap(), &mut Silent).unwrap();
+    assert!((objective(&x, &y, &pairwise(Variant::Diameter).c(0.5)) - 1.0).abs() < 2e-6);
+    let fit = pairwise(Variant::Intra).fit(&Training::new(&x, &y).unwrap(), &mut Silent).unwrap();
     assert_eq!(fit.outcome.status, Status::ClosedForm);
     assert_eq!(fit.outcome.objective, Some(0.0));
     assert!(pair_objective(&Training::new(&x, &y).unwrap(), &fit.metric, Variant::Intra, 1.0) < 1e-9);
@@ -184,7 +184,7 @@ fn a_leaked_label_is_told() {
         let r = x.row(i);
         leaked.row_mut(i).copy_from_slice(&[r[0], r[1], r[2], f64::from(y.codes()[i])]);
     }
-    let fit = Lip::intra().fit(&Training::new(&leaked, &y).unwrap(), &mut Silent).unwrap();
+    let fit = pairwise(Variant::Intra).fit(&Training::new(&leaked, &y).unwrap(), &mut Silent).unwrap();
     assert_eq!(fit.outcome.status, Status::ClosedForm);
     assert!(fit.outcome.notes[0].contains("leaked"));
 }
@@ -192,7 +192,7 @@ fn a_leaked_label_is_told() {
 #[test]
 fn equal_rows_of_different_label_cost_two_each_and_are_told() {
     let (x, y) = load("fertility");
-    let fit = Lip::diameter().fit(&Training::new(&x, &y).unwrap(), &mut Silent).unwrap();
+    let fit = pairwise(Variant::Diameter).fit(&Training::new(&x, &y).unwrap(), &mut Silent).unwrap();
     assert!(fit.outcome.notes.iter().any(|n| n.starts_with("1 pairs of equal rows")), "{:?}", fit.outcome.notes);
 }
 
@@ -202,10 +202,10 @@ fn data_without_a_problem_are_refused() {
     let fit = |lip: Lip, x: &Matrix, names: [&str; 3]| {
         lip.fit(&Training::new(x, &Labels::from_names(names)).unwrap(), &mut Silent)
     };
-    assert!(matches!(fit(Lip::diameter(), &x, ["a", "a", "a"]), Err(Error::Data(_))));
-    assert!(matches!(fit(Lip::intra(), &x, ["a", "b", "c"]), Err(Error::Data(_))));
-    assert!(matches!(fit(Lip::diameter(), &Matrix::zeros(3, 2), ["a", "b", "a"]), Err(Error::Data(_))));
-    assert!(fit(Lip::diameter().c(0.1), &x, ["a", "b", "b"]).is_ok());
+    assert!(matches!(fit(pairwise(Variant::Diameter), &x, ["a", "a", "a"]), Err(Error::Data(_))));
+    assert!(matches!(fit(pairwise(Variant::Intra), &x, ["a", "b", "c"]), Err(Error::Data(_))));
+    assert!(matches!(fit(pairwise(Variant::Diameter), &Matrix::zeros(3, 2), ["a", "b", "a"]), Err(Error::Data(_))));
+    assert!(fit(pairwise(Variant::Diameter).c(0.1), &x, ["a", "b", "b"]).is_ok());
 }
 
 #[test]
@@ -213,13 +213,17 @@ fn a_trade_off_above_its_ceiling_is_refused_with_the_number() {
     let (x, y) = load("haberman");
     let data = Training::new(&x, &y).unwrap();
     for slack in SLACKS {
-        let lip = Lip::diameter().slack(slack);
+        let lip = pairwise(Variant::Diameter).slack(slack);
         let c_max = lip.c_max(&data, &mut Silent).unwrap();
         assert!(lip.clone().c(0.999 * c_max).fit(&data, &mut Silent).is_ok());
         let refused = lip.clone().c(1.001 * c_max).fit(&data, &mut Silent).unwrap_err();
         assert!(refused.to_string().contains(&format!("{c_max:.6}")), "{refused}");
     }
-    for wrong in [Lip::diameter().c(0.0), Lip::diameter().c(f64::NAN), Lip::diameter().c_relative(1.0)] {
+    for wrong in [
+        pairwise(Variant::Diameter).c(0.0),
+        pairwise(Variant::Diameter).c(f64::NAN),
+        pairwise(Variant::Diameter).c_rel(1.0),
+    ] {
         assert!(matches!(wrong.fit(&data, &mut Silent), Err(Error::Parameter { .. })));
     }
 }
@@ -228,18 +232,18 @@ fn a_trade_off_above_its_ceiling_is_refused_with_the_number() {
 fn an_early_stop_is_told_and_leaves_a_usable_metric() {
     let (x, y) = load("voting");
     let data = Training::new(&x, &y).unwrap();
-    let limited = Lip::diameter().max_iterations(3).fit(&data, &mut Silent).unwrap();
+    let limited = pairwise(Variant::Diameter).max_iterations(3).fit(&data, &mut Silent).unwrap();
     assert_eq!(limited.outcome.status, Status::IterationLimit);
     assert!(limited.outcome.gap.unwrap() > 1e-6);
     let mut budget = Budget::new(Some(Duration::ZERO), Silent);
-    let stopped = Lip::diameter().fit(&data, &mut budget).unwrap();
+    let stopped = pairwise(Variant::Diameter).fit(&data, &mut budget).unwrap();
     assert_eq!(stopped.outcome.status, Status::TimeLimit);
     let value = pair_objective(&data, &stopped.metric, Variant::Diameter, 1.0);
     assert!((value / stopped.outcome.objective.unwrap() - 1.0).abs() < 1e-9);
     // Even where the time is over before c_max is known.
     for slack in SLACKS {
         let mut budget = Budget::new(Some(Duration::ZERO), Silent);
-        let lip = Lip::diameter().slack(slack).c_relative(0.1);
+        let lip = pairwise(Variant::Diameter).slack(slack).c_rel(0.1);
         let stopped = lip.fit(&data, &mut budget).unwrap();
         assert_eq!(stopped.outcome.status, Status::TimeLimit);
         assert_eq!(stopped.outcome.c_max, None);
@@ -254,7 +258,9 @@ fn results_are_identical_for_any_number_of_threads() {
     let (x, y) = load("cancer");
     let fit = |threads: usize, slack: Slack| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        pool.install(|| Lip::intra().slack(slack).c(20.0).fit(&Training::new(&x, &y).unwrap(), &mut Silent).unwrap())
+        pool.install(|| {
+            pairwise(Variant::Intra).slack(slack).c(20.0).fit(&Training::new(&x, &y).unwrap(), &mut Silent).unwrap()
+        })
     };
     for slack in SLACKS {
         assert_eq!(fit(1, slack), fit(2, slack));
@@ -266,18 +272,18 @@ fn a_path_agrees_with_separate_fits() {
     let (x, y) = load("haberman");
     let data = Training::new(&x, &y).unwrap();
     for slack in SLACKS {
-        let lip = Lip::intra().slack(slack);
+        let lip = pairwise(Variant::Intra).slack(slack);
         let c_max = lip.c_max(&data, &mut Silent).unwrap();
         let fractions = [0.5, 0.1, 0.02, 0.004];
         let path = lip.path(&data, &fractions, &mut Silent).unwrap();
         assert_eq!(path.len(), fractions.len());
         for (fraction, point) in fractions.iter().zip(&path) {
             let alone = lip.clone().c(fraction * c_max).fit(&data, &mut Silent).unwrap();
-            assert_eq!(point.fit.outcome.status, Status::Optimal);
-            let (first, second) = (point.fit.outcome.objective.unwrap(), alone.outcome.objective.unwrap());
+            assert_eq!(point.outcome.status, Status::Optimal);
+            let (first, second) = (point.outcome.objective.unwrap(), alone.outcome.objective.unwrap());
             assert!((first / second - 1.0).abs() < 2e-6, "{slack:?} {fraction}: {first} and {second}");
             let dual = dual_value(&data, point, Variant::Intra, slack, fraction * c_max);
-            assert!((dual / point.fit.outcome.dual.unwrap() - 1.0).abs() < 1e-8);
+            assert!((dual / point.outcome.dual.unwrap() - 1.0).abs() < 1e-8);
         }
     }
 }

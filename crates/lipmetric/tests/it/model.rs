@@ -6,6 +6,7 @@ use lipmetric::lipschitz::{Mahalanobis, certified_radii, input_radius_factor};
 use lipmetric::method::Lip;
 use lipmetric::model::{Certified, ClassifierSpec, Predictor, Recipe, Rows};
 use lipmetric::prepare::{Dataset, Roles};
+use lipmetric::problem::Slack;
 use lipmetric::solver::Silent;
 use lipmetric::{Error, Matrix, Model};
 
@@ -31,7 +32,7 @@ fn model(classifier: ClassifierSpec) -> Model {
     let mut table = table(&x);
     let kinds = (0..40).map(|i| if x[(i, 0)] > 5.2 { "large" } else { "small" });
     table.columns.push(Column::texts("kind", kinds));
-    let lip = Lip::intra().c_relative(0.1);
+    let lip = Lip::intra().slack(Slack::Pair).into();
     let data = Dataset::read(&table, &Roles::default()).unwrap();
     Recipe::new(&lip).predicting(classifier).fit(&data, None, &mut Silent).unwrap()
 }

@@ -3,8 +3,9 @@ use crate::lip_common::{Noise, blobs, load};
 use lipmetric::classify::{KnnClassifier, Validation, Weights, best_k, judge_k, usual_ks};
 use lipmetric::data::folds;
 use lipmetric::lipschitz::{lmml_penalty, lmnn_pull};
-use lipmetric::method::{Euclidean, Fit, Init, Learner, Lmml, Lmnn, Mcml, Nca, Training};
+use lipmetric::method::{Auto, Euclidean, Fit, Init, LipLocal, Lmml, Lmnn, Mcml, Method, Nca, Training, Triplet};
 use lipmetric::neighbours::NeighbourIndex;
+use lipmetric::problem::Slack;
 use lipmetric::solver::{Halt, Observer, Progress, Silent, Status};
 use lipmetric::{Labels, Matrix, Metric};
 use proptest::prelude::*;
@@ -15,7 +16,7 @@ fn random_metric(rank: usize, features: usize, scale: f64, noise: &mut Noise) ->
     Metric::new(Matrix::from_vec(rank, features, values).unwrap()).unwrap()
 }
 
-fn learners() -> Vec<Box<dyn Learner>> {
+fn learners() -> Vec<Box<dyn Method>> {
     vec![Box::new(Nca::new()), Box::new(Mcml::new()), Box::new(Lmnn::new()), Box::new(Lmml::new().tolerance(1e-4))]
 }
 
@@ -94,10 +95,10 @@ fn objectives_are_those_of_the_plain_loops() {
             assert!(close(Mcml::objective(&weighted, &metric).unwrap(), divergence, 1e-9));
             for k in [1, 3] {
                 let (pull, hinges, worst) = plain_comparisons(&x, &y, &metric, k);
-                let lmnn = Lmnn::new().k(k).push(0.3);
+                let lmnn = Lmnn::new().targets(k).push(0.3);
                 let found = lmnn.objective(&plain, &metric).unwrap();
                 assert!(close(found, 0.7 * pull + 0.3 * hinges, 1e-9), "{found}");
-                let found = lmnn.row_slack(true).objective(&plain, &metric).unwrap();
+                let found = lmnn.slack(Slack::Instance).objective(&plain, &metric).unwrap();
                 assert!(close(found, 0.7 * pull + 0.3 * worst, 1e-9), "{found}");
             }
             let (_, _, worst) = plain_comparisons(&x, &y, &metric, 1);
@@ -184,16 +185,16 @@ fn certificates_hold() {
         let data = Training::new(&x, &y).unwrap();
         let mcml = Mcml::new().tolerance(1e-5);
         check_certificate(&mcml.fit(&data, &mut Silent).unwrap(), |m| Mcml::objective(&data, m).unwrap(), p, 1e-5);
-        for row_slack in [false, true] {
-            let lmnn = Lmnn::new().k(2).row_slack(row_slack).push(if row_slack { 0.97 } else { 0.7 }).tolerance(1e-4);
+        for (slack, push) in [(Slack::Pair, 0.7), (Slack::Instance, 0.97)] {
+            let lmnn = Lmnn::new().targets(2).slack(slack).push(push).tolerance(1e-4);
             let fit = lmnn.fit(&data, &mut Silent).unwrap();
             check_certificate(&fit, |m| lmnn.objective(&data, m).unwrap(), p, 1e-4);
         }
         let lmml = Lmml::new();
         check_certificate(&lmml.fit(&data, &mut Silent).unwrap(), |m| lmml.objective(&data, m).unwrap(), p, 1e-6);
         let triplets: Vec<[usize; 3]> = (0..n).map(|i| [i, (i + classes) % n, (i + 1) % n]).collect();
-        let told = Lmml::new().triplets(triplets);
-        check_certificate(&told.fit(&data, &mut Silent).unwrap(), |m| told.objective(&data, m).unwrap(), p, 1e-6);
+        let told = data.with_triplets(&triplets);
+        check_certificate(&lmml.fit(&told, &mut Silent).unwrap(), |m| lmml.objective(&told, m).unwrap(), p, 1e-6);
     }
 }
 
@@ -201,16 +202,18 @@ fn certificates_hold() {
 fn convex_methods_find_the_same_optimum_from_anywhere() {
     let (x, y) = blobs(80, 4, 2, 8);
     let data = Training::new(&x, &y).unwrap();
-    let starts = [Init::Identity, Init::Lda, Init::Random(5), Init::Given(Metric::euclidean(4))];
+    let euclidean = Metric::euclidean(4);
+    let given = data.with_start(&euclidean);
+    let starts = [(Init::Identity, data), (Init::Lda, data), (Init::Random(5), data), (Init::Auto, given)];
     let spread = |fits: Vec<Fit>, tolerance: f64| {
         let values: Vec<f64> = fits.iter().map(objective).collect();
         let low = values.iter().copied().fold(f64::INFINITY, f64::min);
         assert!(values.iter().all(|v| v / low - 1.0 <= tolerance), "{values:?}");
     };
-    let all = |fit: &dyn Fn(Init) -> Fit| starts.iter().cloned().map(fit).collect::<Vec<_>>();
-    spread(all(&|i| Mcml::new().init(i).tolerance(1e-4).fit(&data, &mut Silent).unwrap()), 1e-4);
-    spread(all(&|i| Lmnn::new().init(i).tolerance(1e-3).fit(&data, &mut Silent).unwrap()), 1e-3);
-    spread(all(&|i| Lmml::new().init(i).fit(&data, &mut Silent).unwrap()), 1e-6);
+    let all = |fit: &dyn Fn((Init, Training<'_>)) -> Fit| starts.into_iter().map(fit).collect::<Vec<_>>();
+    spread(all(&|(i, data)| Mcml::new().init(i).tolerance(1e-4).fit(&data, &mut Silent).unwrap()), 1e-4);
+    spread(all(&|(i, data)| Lmnn::new().init(i).tolerance(1e-3).fit(&data, &mut Silent).unwrap()), 1e-3);
+    spread(all(&|(i, data)| Lmml::new().init(i).fit(&data, &mut Silent).unwrap()), 1e-6);
 }
 
 #[test]
@@ -218,10 +221,10 @@ fn a_warm_start_from_the_optimum_needs_few_steps() {
     let (x, y) = blobs(120, 4, 3, 8);
     let data = Training::new(&x, &y).unwrap();
     let cold = Mcml::new().fit(&data, &mut Silent).unwrap();
-    let warm = Mcml::new().init(Init::Given(cold.metric.clone())).fit(&data, &mut Silent).unwrap();
+    let warm = Mcml::new().fit(&data.with_start(&cold.metric), &mut Silent).unwrap();
     assert!(warm.outcome.iterations < cold.outcome.iterations, "{:?} {:?}", warm.outcome, cold.outcome);
     let cold = Nca::new().fit(&data, &mut Silent).unwrap();
-    let warm = Nca::new().init(Init::Given(cold.metric.clone())).fit(&data, &mut Silent).unwrap();
+    let warm = Nca::new().fit(&data.with_start(&cold.metric), &mut Silent).unwrap();
     assert!(objective(&warm) <= objective(&cold) && warm.outcome.iterations <= cold.outcome.iterations);
 }
 
@@ -245,8 +248,8 @@ fn few_components_give_maps_of_that_size() {
     let data = Training::new(&x, &y).unwrap();
     for d in [1, 2, 5] {
         for init in [Init::Auto, Init::Identity, Init::Pca, Init::Lda, Init::Random(1)] {
-            let nca = Nca::new().n_components(d).init(init.clone()).fit(&data, &mut Silent).unwrap();
-            let lmnn = Lmnn::new().n_components(d).init(init.clone()).fit(&data, &mut Silent).unwrap();
+            let nca = Nca::new().n_components(d).init(init).fit(&data, &mut Silent).unwrap();
+            let lmnn = Lmnn::new().n_components(d).init(init).fit(&data, &mut Silent).unwrap();
             assert!(nca.metric.rank() == d && lmnn.metric.rank() <= d, "{init:?} {d}");
             assert!(lmnn.outcome.dual.unwrap() <= objective(&lmnn));
         }
@@ -259,7 +262,7 @@ fn few_components_give_maps_of_that_size() {
             Lmml::new().n_components(bad).fit(&data, &mut Silent).unwrap_err(),
         ] {
             let text = error.to_string();
-            assert!(text.contains("n-components") && text.contains(&bad.to_string()) && text.contains('5'), "{text}");
+            assert!(text.contains("n_components") && text.contains(&bad.to_string()) && text.contains('5'), "{text}");
         }
     }
 }
@@ -268,22 +271,32 @@ fn few_components_give_maps_of_that_size() {
 fn parameters_out_of_range_are_named() {
     let (x, y) = blobs(20, 2, 2, 4);
     let data = Training::new(&x, &y).unwrap();
-    let told = |learner: &dyn Learner| learner.fit(&data, &mut Silent).unwrap_err().to_string();
+    let told = |learner: &dyn Method| learner.fit(&data, &mut Silent).unwrap_err().to_string();
     for bad in [0.0, 1.0, -1.0, f64::NAN] {
         assert!(told(&Lmnn::new().push(bad)).contains("`push`"));
-        assert!(told(&Nca::new().tolerance(bad)).contains("`tol`"));
-        assert!(told(&Mcml::new().tolerance(bad)).contains("`tol`"));
+        assert!(told(&Nca::new().tolerance(bad)).contains("`tolerance`"));
+        assert!(told(&Mcml::new().tolerance(bad)).contains("`tolerance`"));
         assert!(bad == 1.0 || told(&Lmml::new().alpha(bad)).contains("`alpha`"));
     }
-    assert!(told(&Lmnn::new().k(0)).contains("`targets`"));
-    assert!(told(&Nca::new().max_iterations(0)).contains("`max-iter`"));
-    assert!(told(&Nca::new().init(Init::Given(Metric::euclidean(3)))).contains("`init`"));
-    assert!(told(&Lmml::new().triplets(vec![])).contains("`triplets`"));
-    assert!(told(&Lmml::new().triplets(vec![[0, 1, 20]])).contains("row 20"));
-    assert!(told(&Lmml::new().triplets(vec![[0, 1, 1]])).contains("itself"));
+    assert!(told(&Lmnn::new().targets(0)).contains("`targets`"));
+    assert!(told(&Nca::new().max_iterations(0)).contains("`max_iterations`"));
+    let beside = |data: Training<'_>, method: &dyn Method| method.fit(&data, &mut Silent).unwrap_err().to_string();
+    let other = Metric::euclidean(3);
+    for method in learners() {
+        assert!(beside(data.with_start(&other), &*method).contains("features of the metric to start from"));
+    }
+    let fine = Metric::euclidean(2);
+    for method in [&Euclidean::new() as &dyn Method, &LipLocal::new(), &Auto::new()] {
+        assert!(beside(data.with_start(&fine), method).contains("`start`"));
+        assert!(beside(data.with_triplets(&[[0, 1, 2]]), method).contains("lmml"));
+    }
+    let compared = |triplets: &[Triplet]| beside(data.with_triplets(triplets), &Lmml::new());
+    assert!(compared(&[]).contains("`triplets`"));
+    assert!(compared(&[[0, 1, 20]]).contains("row 20"));
+    assert!(compared(&[[0, 1, 1]]).contains("itself"));
     let weights = vec![1.0; 20];
     let weighted = data.with_weights(&weights).unwrap();
-    let error = Lmml::new().triplets(vec![[0, 1, 2]]).fit(&weighted, &mut Silent).unwrap_err();
+    let error = Lmml::new().fit(&weighted.with_triplets(&[[0, 1, 2]]), &mut Silent).unwrap_err();
     assert!(error.to_string().contains("weights"), "{error}");
 }
 
@@ -337,7 +350,7 @@ impl Observer for Patience {
 fn an_interrupted_fit_returns_the_best_so_far_and_says_so() {
     let (x, y) = blobs(150, 5, 3, 6);
     let data = Training::new(&x, &y).unwrap();
-    let tight: Vec<Box<dyn Learner>> = vec![
+    let tight: Vec<Box<dyn Method>> = vec![
         Box::new(Nca::new().tolerance(1e-12)),
         Box::new(Mcml::new().tolerance(1e-12)),
         Box::new(Lmnn::new().tolerance(1e-12)),
@@ -358,10 +371,10 @@ fn an_interrupted_fit_returns_the_best_so_far_and_says_so() {
 fn ends_well(name: &str, x: &Matrix, y: &Labels) {
     let data = Training::new(x, y).unwrap();
     let mut all = learners();
-    all.push(Box::new(Lmnn::new().k(1).row_slack(true)));
-    all.push(Box::new(Lmnn::new().k(1).n_components(1)));
+    all.push(Box::new(Lmnn::new().targets(1).slack(Slack::Instance)));
+    all.push(Box::new(Lmnn::new().targets(1).n_components(1)));
     all.push(Box::new(Nca::new().n_components(1)));
-    all.push(Box::new(Euclidean));
+    all.push(Box::new(Euclidean::new()));
     for learner in all {
         match learner.fit(&data, &mut Silent) {
             Ok(fit) => {
@@ -448,7 +461,7 @@ fn degenerate_data_end_in_a_finite_metric_or_a_clear_error() {
 #[test]
 fn degenerate_data_are_told_of() {
     let (x, y) = blobs(24, 3, 2, 40);
-    let told = |learner: &dyn Learner, x: &Matrix, y: &Labels| {
+    let told = |learner: &dyn Method, x: &Matrix, y: &Labels| {
         let fit = learner.fit(&Training::new(x, y).unwrap(), &mut Silent);
         fit.map_or_else(|e| e.to_string(), |f| f.outcome.notes.join("; "))
     };
@@ -483,9 +496,9 @@ fn lmnn_with_one_target_is_steady_over_many_data_sets() {
     for seed in 0..30 {
         let (x, y) = blobs(30, 3, 3, seed);
         let data = Training::new(&x, &y).unwrap();
-        let fit = Lmnn::new().k(1).fit(&data, &mut Silent).unwrap();
+        let fit = Lmnn::new().targets(1).fit(&data, &mut Silent).unwrap();
         assert_eq!(fit.outcome.status, Status::Optimal, "seed {seed}: {:?}", fit.outcome);
-        let before = Lmnn::new().k(1).objective(&data, &Metric::euclidean(3)).unwrap();
+        let before = Lmnn::new().targets(1).objective(&data, &Metric::euclidean(3)).unwrap();
         assert!(objective(&fit) <= before * (1.0 + 1e-9), "seed {seed}");
     }
 }
@@ -495,7 +508,7 @@ fn the_certified_methods_meet_their_tolerance_on_the_papers_data() {
     for name in ["echo", "fertility", "haberman"] {
         let (x, y) = load(name);
         let data = Training::new(&x, &y).unwrap();
-        for learner in [&Mcml::new() as &dyn Learner, &Lmnn::new(), &Lmml::new()] {
+        for learner in [&Mcml::new() as &dyn Method, &Lmnn::new(), &Lmml::new()] {
             let fit = learner.fit(&data, &mut Silent).unwrap();
             assert_eq!(fit.outcome.status, Status::Optimal, "{name}, {}: {:?}", learner.name(), fit.outcome);
         }
@@ -535,7 +548,8 @@ fn the_appendix_holds_on_the_papers_data() {
     for name in ["echo", "haberman", "diabetes", "cancer"] {
         let (x, y) = load(name);
         let data = Training::new(&x, &y).unwrap();
-        for fit in [Lmml::new().tolerance(1e-3).fit(&data, &mut Silent), Lmnn::new().k(1).fit(&data, &mut Silent)] {
+        for fit in [Lmml::new().tolerance(1e-3).fit(&data, &mut Silent), Lmnn::new().targets(1).fit(&data, &mut Silent)]
+        {
             let metric = fit.unwrap().metric;
             let lmml = lmml_penalty(&metric, &x, &y).unwrap();
             assert!(lmml.inverse_ratio <= lmml.bound || lmml.margin == 0.0, "{name}: {lmml:?}");

@@ -1,8 +1,10 @@
 //! The tuned method: what it chooses, from which rows, and that nothing odd breaks it.
 
+use crate::lip_common::pairwise;
 use lipmetric::classify::{KnnClassifier, Weights};
-use lipmetric::method::{Fit, Learner, Lip, LipLocal, Lmnn, Training, Tuned};
+use lipmetric::method::{Auto, Choose, Fit, Lip, LipLocal, Lmnn, Method, MetricKind, Training};
 use lipmetric::neighbours::NeighbourIndex;
+use lipmetric::problem::Variant;
 use lipmetric::solver::{Halt, Observer, Progress, Silent, Status};
 use lipmetric::{Labels, Matrix};
 use rand::{RngExt, SeedableRng};
@@ -24,7 +26,7 @@ fn chequered(n: usize, p: usize, seed: u64) -> (Matrix, Labels) {
     rows(n, p, seed, |x, _| u32::from(x[0] * x[1] > 0.0))
 }
 
-fn fit(learner: &dyn Learner, x: &Matrix, y: &Labels) -> Fit {
+fn fit(learner: &dyn Method, x: &Matrix, y: &Labels) -> Fit {
     learner.fit(&Training::new(x, y).unwrap(), &mut Silent).unwrap()
 }
 
@@ -41,12 +43,12 @@ fn labels_that_are_noise_leave_the_euclidean_metric() {
     let mut kept = 0;
     for seed in 0..6 {
         let (x, y) = rows(150, 6, seed, |_, rng| rng.random_range(0..2));
-        let fit = fit(&Tuned::new(), &x, &y);
+        let fit = fit(&Auto::new(), &x, &y);
         let choice = fit.outcome.choice.unwrap();
         assert!((choice.estimate - 0.5).abs() < 0.2, "nothing can be predicted: {}", choice.estimate);
-        assert!(choice.estimate <= choice.accuracy + 1e-12);
-        kept += usize::from(choice.metric == "euclidean");
-        assert_eq!(choice.metric == "euclidean", fit.metric == lipmetric::Metric::euclidean(6));
+        assert!(choice.estimate <= choice.chosen.accuracy + 1e-12);
+        kept += usize::from(choice.chosen.metric == MetricKind::Euclidean);
+        assert_eq!(choice.chosen.metric == MetricKind::Euclidean, fit.metric == lipmetric::Metric::euclidean(6));
     }
     // The best of several is more than one standard error above by chance now and then.
     assert!(kept >= 3, "{kept} of 6");
@@ -56,20 +58,20 @@ fn labels_that_are_noise_leave_the_euclidean_metric() {
 fn features_that_tell_nothing_are_found_out() {
     let class = |x: &[f64], _: &mut ChaCha8Rng| u32::from(x[0] + x[1] > 0.0);
     let (train, test) = (rows(240, 12, 1, class), rows(600, 12, 2, class));
-    let tuned = fit(&Tuned::new(), &train.0, &train.1);
-    let plain = fit(&lipmetric::method::Euclidean, &train.0, &train.1);
+    let tuned = fit(&Auto::new(), &train.0, &train.1);
+    let plain = fit(&lipmetric::method::Euclidean::new(), &train.0, &train.1);
     let (with, without) = (accuracy(&tuned, &train, &test, 1), accuracy(&plain, &train, &test, 1));
     assert!(with > without + 0.08, "{with} against {without}");
     let choice = tuned.outcome.choice.unwrap();
     assert!((choice.estimate - with).abs() < 0.08, "expected {}, found {with}", choice.estimate);
-    assert!(choice.accuracy > choice.reference + choice.standard_error);
+    assert!(choice.chosen.accuracy > choice.reference + choice.standard_error);
 }
 
 #[test]
 fn near_pairs_see_what_all_pairs_cannot() {
     let (train, test) = (chequered(300, 8, 3), chequered(600, 8, 4));
     let local = accuracy(&fit(&LipLocal::new(), &train.0, &train.1), &train, &test, 1);
-    let global = accuracy(&fit(&Lip::intra().c_relative(0.1), &train.0, &train.1), &train, &test, 1);
+    let global = accuracy(&fit(&pairwise(Variant::Intra).c_rel(0.1), &train.0, &train.1), &train, &test, 1);
     let lmnn = accuracy(&fit(&Lmnn::new(), &train.0, &train.1), &train, &test, 1);
     assert!(local > global + 0.1 && local > lmnn, "local {local}, global {global}, LMNN {lmnn}");
 }
@@ -78,7 +80,7 @@ fn near_pairs_see_what_all_pairs_cannot() {
 fn near_pairs_are_certified() {
     let (x, y) = chequered(200, 5, 5);
     for c in [0.5, 0.1, 0.02] {
-        let outcome = fit(&LipLocal::new().c_relative(c), &x, &y).outcome;
+        let outcome = fit(&LipLocal::new().c_rel(c), &x, &y).outcome;
         assert_eq!(outcome.status, Status::Optimal);
         assert!(outcome.dual.unwrap() <= outcome.objective.unwrap() && outcome.gap.unwrap() <= 1e-2);
         // The zero metric's objective is 2: something was learned.
@@ -93,10 +95,10 @@ fn the_number_of_neighbours_is_chosen_with_the_metric() {
     let (x, y) = rows(300, 3, 6, class);
     let data = Training::new(&x, &y).unwrap();
     let ks = [1, 5, 15];
-    let fit = Tuned::new().fit_for(&data, &ks, Weights::Uniform, &mut Silent).unwrap();
+    let fit = Auto::new().fit(&data.with_votes(&ks, Weights::Uniform), &mut Silent).unwrap();
     let choice = fit.outcome.choice.unwrap();
-    assert!(choice.k > 1 && ks.contains(&choice.k), "{}", choice.k);
-    assert!(choice.tried.iter().all(|t| t.accuracy <= choice.accuracy + choice.standard_error));
+    assert!(choice.chosen.k > 1 && ks.contains(&choice.chosen.k), "{}", choice.chosen.k);
+    assert!(choice.tried.iter().all(|t| t.accuracy <= choice.chosen.accuracy + choice.standard_error));
 }
 
 #[test]
@@ -105,7 +107,7 @@ fn held_out_rows_do_not_tell_the_metric_their_labels() {
     let (x, y) = rows(60, 40, 7, |_, rng| rng.random_range(0..2));
     for k in [1, 3] {
         let data = Training::new(&x, &y).unwrap();
-        let fit = Tuned::new().fit_for(&data, &[k], Weights::Uniform, &mut Silent).unwrap();
+        let fit = Auto::new().fit(&data.with_votes(&[k], Weights::Uniform), &mut Silent).unwrap();
         let choice = fit.outcome.choice.unwrap();
         let mean = choice.tried.iter().map(|t| t.accuracy).sum::<f64>() / choice.tried.len() as f64;
         assert!((mean - 0.5).abs() < 0.2, "noise was predicted with {mean}");
@@ -117,7 +119,7 @@ fn the_same_seed_gives_the_same_bits_for_any_number_of_threads() {
     let (x, y) = chequered(120, 6, 8);
     let run = |threads: usize, seed: u64| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        pool.install(|| fit(&Tuned::new().seed(seed), &x, &y))
+        pool.install(|| fit(&Auto::new().seed(seed), &x, &y))
     };
     assert_eq!(run(1, 0), run(3, 0));
     assert_ne!(run(1, 0).outcome.choice, run(1, 1).outcome.choice, "the seed deals the rows");
@@ -125,18 +127,18 @@ fn the_same_seed_gives_the_same_bits_for_any_number_of_threads() {
 
 #[test]
 fn odd_tables_are_no_trouble() {
-    let tuned = Tuned::new();
+    let tuned = Auto::new();
     let check = |x: &Matrix, y: &Labels| {
         let fit = fit(&tuned, x, y);
         assert!(fit.metric.factor().first_non_finite().is_none());
         assert!(fit.metric.rank() >= 1);
         let choice = fit.outcome.choice.unwrap();
-        assert!(choice.k >= 1);
+        assert!(choice.chosen.k >= 1);
         choice
     };
     // A row per class; two rows; a class of one row among others.
     let lonely = check(&Matrix::from_rows(&[[0.0], [1.0], [2.0]]), &Labels::from_names(["a", "b", "c"]));
-    assert_eq!((lonely.metric.as_str(), lonely.rows), ("euclidean", 0));
+    assert_eq!((lonely.chosen.metric, lonely.rows), (MetricKind::Euclidean, 0));
     check(&Matrix::from_rows(&[[0.0], [1.0]]), &Labels::from_names(["a", "b"]));
     let (mut x, y) = rows(40, 3, 9, |x, _| if x[0] > 0.9 { 2 } else { u32::from(x[1] > 0.0) });
     check(&x, &y);
@@ -146,7 +148,7 @@ fn odd_tables_are_no_trouble() {
     (0..20).for_each(|i| x.row_mut(i).copy_from_slice(&[0.5, 0.5, 7.0]));
     check(&x, &y);
     let equal = check(&Matrix::from_rows(&[[1.0, 2.0]; 12]), &Labels::from_names(["a", "b"].repeat(6)));
-    assert_eq!(equal.metric, "euclidean");
+    assert_eq!(equal.chosen.metric, MetricKind::Euclidean);
     // Classes of equal rows; more features than rows; features of very different size.
     let twins = Matrix::from_rows(&[[0.0, 1.0], [0.0, 1.0], [0.0, 1.0], [2.0, 0.0], [2.0, 0.0], [2.0, 0.0]]);
     check(&twins, &Labels::from_names(["a", "a", "a", "b", "b", "b"]));
@@ -174,7 +176,7 @@ fn a_fit_that_is_stopped_says_so_and_has_a_metric() {
     let data = Training::new(&x, &y).unwrap();
     for (stop, status) in [(Halt::TimeLimit, Status::TimeLimit), (Halt::Interrupted, Status::Interrupted)] {
         for at in [1, 30] {
-            let fit = Tuned::new().fit(&data, &mut StopAt(at, stop)).unwrap();
+            let fit = Auto::new().fit(&data, &mut StopAt(at, stop)).unwrap();
             assert_eq!(fit.outcome.status, status);
             assert_eq!(fit.metric.features(), 4);
             assert!(fit.outcome.notes.iter().any(|n| n.contains("stopped")), "{:?}", fit.outcome.notes);
@@ -186,17 +188,17 @@ fn a_fit_that_is_stopped_says_so_and_has_a_metric() {
 fn the_trade_off_of_lip_can_be_chosen() {
     let class = |x: &[f64], _: &mut ChaCha8Rng| u32::from(x[0] > 0.0);
     let (x, y) = rows(80, 3, 13, class);
-    let fit = fit(&Tuned::trade_off(Lip::intra(), None), &x, &y);
+    let fit = fit(&Lip::intra().trade_off(Choose::Auto), &x, &y);
     let (outcome, choice) = (&fit.outcome, fit.outcome.choice.as_ref().unwrap());
-    assert_eq!((choice.metric.as_str(), choice.tried.len()), ("lip-i", 7));
-    assert!((outcome.c.unwrap() / outcome.c_max.unwrap() - choice.c_rel.unwrap()).abs() < 1e-6);
+    assert_eq!((choice.chosen.metric, choice.tried.len()), (MetricKind::LipI, 7));
+    assert!((outcome.c.unwrap() / outcome.c_max.unwrap() - choice.chosen.c_rel.unwrap()).abs() < 1e-6);
     assert!(outcome.gap.unwrap() <= 1e-6);
 }
 
 #[test]
 fn many_rows_are_learned_from_after_a_choice_by_some() {
     let (x, y) = chequered(3000, 4, 14);
-    let fit = fit(&Tuned::new(), &x, &y);
+    let fit = fit(&Auto::new(), &x, &y);
     let choice = fit.outcome.choice.unwrap();
     assert!(choice.rows <= 2000 && choice.rows > 1900, "{}", choice.rows);
     assert!(choice.estimate > 0.8);

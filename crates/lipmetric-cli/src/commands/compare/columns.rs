@@ -1,17 +1,27 @@
 //! From `--methods` to the columns of the table.
 
 use crate::failure::{Failure, Result};
-use crate::method::{LipArgs, Method, MethodArgs, VotingArgs, neighbours};
+use crate::method::options::{self, Given};
+use crate::method::{LipArgs, Method, VotingArgs, neighbours, start_from};
 use crate::rivals::RivalArgs;
 use clap::{Parser, ValueEnum};
+use lipmetric::Metric;
 use lipmetric::classify::K;
-use lipmetric::method::{Learner, TradeOff};
+use lipmetric::method::{Solver, Spec, TradeOff};
+use lipmetric::problem::Slack;
+use std::path::PathBuf;
 
 /// The columns without `--methods`: the paper's, and what `fit` does by default.
 pub(super) const USUAL: [&str; 9] = ["lip-d", "lip-d-p", "lip-i", "lip-i-p", "nn", "lmnn", "mcml", "nca", "auto"];
 
 /// After how many iterations the paper's ADMM is stopped: see docs/paper.md.
 const PAPER_STEPS: usize = 10;
+
+/// What to do with an option that no column has.
+const COLUMN: &str = "use the column";
+
+/// What can be said about a (P) column.
+const OF_THE_PAPER: [&str; 5] = ["c", "c_rel", "mu", "tol", "max_iter"];
 
 /// A method, and what was said about it alone.
 #[derive(Clone)]
@@ -38,11 +48,35 @@ struct Own {
     k: Option<K>,
 }
 
+impl Own {
+    fn given(&self) -> Given {
+        let mut given = self.lip.given();
+        given.extend(self.rivals.given());
+        given
+    }
+}
+
 /// Options that all columns share where they have no own.
-pub(super) struct Shared<'a> {
-    pub(super) lip: &'a LipArgs,
-    pub(super) rivals: &'a RivalArgs,
-    pub(super) voting: &'a VotingArgs,
+pub(super) struct Shared {
+    given: Given,
+    warm_start: Option<PathBuf>,
+}
+
+impl Shared {
+    /// What was given for all columns; each option must belong to one of them.
+    pub(super) fn new(lip: &LipArgs, rivals: &RivalArgs, columns: &[Column]) -> Result<Self> {
+        let mut given = lip.given();
+        given.extend(rivals.given());
+        let start = rivals.warm_start().map(|_| "warm_start".to_owned());
+        for option in given.keys().chain(&start) {
+            if let Some(first) = columns.first()
+                && !columns.iter().any(|c| options::has(&c.method.base(), option))
+            {
+                options::check(option, first.method, COLUMN)?;
+            }
+        }
+        Ok(Self { given, warm_start: rivals.warm_start().map(Into::into) })
+    }
 }
 
 /// `METHOD` or `METHOD:OPTION=VALUE:...`, such as `lip-i:c=0.1:slack=pair`.
@@ -92,43 +126,56 @@ impl Column {
             || column(name).is_ok_and(|c| c.title == self.title)
     }
 
-    /// The method with its parameters. A penalty that is meant for the (P) columns does not trouble the others.
-    pub(super) fn learner(&self, shared: &Shared<'_>, some_by_the_paper: bool) -> Result<Box<dyn Learner>> {
-        let lip = self.own.lip.or(shared.lip);
+    /// The method with its parameters: its own, and those given for all columns that it has.
+    pub(super) fn spec(&self, shared: &Shared) -> Result<Spec> {
+        let own = self.own.given();
+        for option in own.keys() {
+            options::check(option, self.method, COLUMN).map_err(|e| self.wrong(&e))?;
+        }
+        if self.own.rivals.warm_start().is_some() {
+            options::check("warm_start", self.method, COLUMN).map_err(|e| self.wrong(&e))?;
+        }
+        let mut given = options::merged(&own, &shared.given);
         if self.by_the_paper {
-            if self.own.lip.beyond_the_paper() {
-                return Err(self.wrong("its slack and its solver are the paper's; say `lip-d` or `lip-i` for others"));
+            if own.keys().any(|option| !OF_THE_PAPER.contains(&option.as_str())) {
+                return Err(self.wrong(&"its slack and its solver are the paper's; say `lip-d` or `lip-i` for others"));
             }
-            let learner = lip.by_the_paper(PAPER_STEPS).learner(self.method, TradeOff::Absolute(1.0), None)?;
-            self.check(&self.own.lip.by_the_paper(PAPER_STEPS))?;
-            return Ok(learner);
+            given.retain(|option, _| OF_THE_PAPER.contains(&option.as_str()));
+        } else if !own.contains_key("mu") && given.get("solver").is_none_or(|solver| solver != "paper") {
+            // A penalty that is meant for the paper's columns does not trouble the others.
+            given.remove("mu");
         }
-        self.check(&self.own.lip)?;
-        let lip = if some_by_the_paper && !self.own.lip.has_mu() { lip.without_idle_mu() } else { lip };
-        let rivals = self.own.rivals.or(shared.rivals);
-        match rivals.learner(self.method, &lip.shared(), None)? {
-            Some(rival) => Ok(rival),
-            None => lip.learner(self.method, TradeOff::Absolute(1.0), rivals.metric()?),
+        options::apply(&self.preset(&given), &given).map_err(|e| self.wrong(&e))
+    }
+
+    /// What the column is unless something else is said: Lip^D and Lip^I have the paper's `c = 1`, and its (P) columns are
+    /// solved as it does.
+    fn preset(&self, given: &Given) -> Spec {
+        let chooses = given.values().any(|value| value == "auto");
+        match self.method.base() {
+            Spec::Lip(lip) if self.by_the_paper => {
+                let lip = lip.trade_off(TradeOff::PAPER).slack(Slack::Pair).solver(Solver::Paper);
+                lip.max_iterations(PAPER_STEPS).into()
+            }
+            Spec::Lip(lip) if !lip.chooses() && !chooses => lip.trade_off(TradeOff::PAPER).into(),
+            other => other,
         }
     }
 
-    /// Refuses what the method does not have.
-    fn check(&self, lip: &LipArgs) -> Result {
-        let voting = VotingArgs::default();
-        let alone = MethodArgs { method: self.method, lip: lip.clone(), rivals: self.own.rivals.clone(), voting };
-        alone.learner().map(|_| ()).map_err(|e| self.wrong(&e.to_string()))
+    /// The distance to begin from.
+    pub(super) fn start(&self, shared: &Shared) -> Result<Option<Metric>> {
+        let own = self.own.given().contains_key("init");
+        let path = self.own.rivals.warm_start().or(shared.warm_start.as_deref().filter(|_| !own));
+        let takes = !self.by_the_paper && options::has(&self.method.base(), "warm_start");
+        path.filter(|_| takes).map(start_from).transpose()
     }
 
-    fn wrong(&self, why: &str) -> Failure {
+    fn wrong(&self, why: &dyn std::fmt::Display) -> Failure {
         Failure::Usage(format!("--methods {}: {why}", self.text))
     }
 
     /// How many neighbours vote.
-    pub(super) fn k(&self, shared: &Shared<'_>) -> K {
-        self.own.k.unwrap_or(shared.voting.k())
-    }
-
-    pub(super) fn is_by_the_paper(&self) -> bool {
-        self.by_the_paper
+    pub(super) fn k(&self, shared: &VotingArgs) -> K {
+        self.own.k.unwrap_or(shared.k())
     }
 }

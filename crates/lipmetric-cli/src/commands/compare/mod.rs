@@ -17,7 +17,7 @@ use columns::{Column, Shared, USUAL, column};
 use lipmetric::classify::K;
 use lipmetric::data::Table;
 use lipmetric::evaluate::{Analysis, Comparison, Entry, Protocol};
-use lipmetric::method::Learner;
+use lipmetric::method::Spec;
 use lipmetric::prepare::Dataset;
 use lipmetric_io::{Source, datasets, read_table};
 use report::{Report, as_csv};
@@ -97,7 +97,7 @@ struct Outcome<'a> {
     /// What its differences are worth; `None` of a single column.
     analysis: Option<Analysis>,
     protocol: Protocol,
-    learners: &'a [Box<dyn Learner>],
+    specs: &'a [Spec],
     /// How many neighbours vote, for each column.
     k: Vec<K>,
     seconds: f64,
@@ -107,18 +107,17 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
     let begun = Instant::now();
     let limit = time_limit(args.time_limit)?;
     let against = reference(args)?;
-    let shared = Shared { lip: &args.lip, rivals: &args.rivals, voting: &args.voting };
-    let by_the_paper = args.methods.iter().any(Column::is_by_the_paper);
-    let learners =
-        args.methods.iter().map(|column| column.learner(&shared, by_the_paper)).collect::<Result<Vec<_>>>()?;
+    let shared = Shared::new(&args.lip, &args.rivals, &args.methods)?;
+    let specs = args.methods.iter().map(|column| column.spec(&shared)).collect::<Result<Vec<_>>>()?;
+    let starts = args.methods.iter().map(|column| column.start(&shared)).collect::<Result<Vec<_>>>()?;
     let subjects = subjects(args, session)?;
     let entries: Vec<Entry<'_>> = args
         .methods
         .iter()
-        .zip(&learners)
-        .map(|(column, learner)| Entry {
+        .zip(specs.iter().zip(&starts))
+        .map(|(column, (spec, start))| Entry {
             name: column.title.clone(),
-            recipe: args.prepare.recipe(&**learner, args.voting.of(column.k(&shared))),
+            recipe: args.prepare.recipe(spec, args.voting.of(column.k(&args.voting))).starting_from(start.as_ref()),
         })
         .collect();
     let protocol = Protocol { train_fraction: args.train_fraction, repeats: args.repeats, seed: args.seed };
@@ -138,8 +137,8 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
         comparison,
         analysis,
         protocol,
-        k: args.methods.iter().map(|column| column.k(&shared)).collect(),
-        learners: &learners,
+        k: args.methods.iter().map(|column| column.k(&args.voting)).collect(),
+        specs: &specs,
         seconds: begun.elapsed().as_secs_f64(),
     };
     if args.json {

@@ -2,11 +2,13 @@
 
 use super::beside::PaperReport;
 use super::{Args, Outcome};
+use crate::failure::Failure;
+use crate::method::options::{self, Given};
 use lipmetric::classify::K;
 use lipmetric::evaluate::{Analysis, Cell, Comparison};
+use lipmetric::method::{Method, Spec};
 use lipmetric::prepare::Dataset;
 use serde::Serialize;
-use std::collections::BTreeMap;
 
 #[derive(Serialize)]
 pub(super) struct Report<'a> {
@@ -31,7 +33,8 @@ pub(super) struct Report<'a> {
 struct MethodReport<'a> {
     name: &'a str,
     learner: &'static str,
-    parameters: BTreeMap<String, serde_json::Value>,
+    parameters: Given,
+    spec: &'a Spec,
     /// Neighbours that vote; 0 where the training rows decide.
     k: usize,
     best: usize,
@@ -81,8 +84,9 @@ impl<'a> Report<'a> {
         let ranks = comparison.average_ranks();
         let method = |m: usize| MethodReport {
             name: &comparison.methods[m],
-            learner: outcome.learners[m].name(),
-            parameters: outcome.learners[m].parameters(),
+            learner: outcome.specs[m].name(),
+            parameters: options::parameters(&outcome.specs[m]),
+            spec: &outcome.specs[m],
             k: match outcome.k[m] {
                 K::Fixed(k) => k,
                 K::Auto => 0,
@@ -145,9 +149,14 @@ fn splits(cell: &Cell) -> impl Iterator<Item = SplitReport<'_>> {
             c: outcome.and_then(|o| o.c),
             c_max: outcome.and_then(|o| o.c_max),
             confusion: done.map(|t| t.confusion.counts()),
-            refused: trial.as_ref().err().map(ToString::to_string),
+            refused: trial.as_ref().err().map(refusal),
         }
     })
+}
+
+/// Why a split could not be fitted, in the command line's words.
+pub(super) fn refusal(error: &lipmetric::Error) -> String {
+    Failure::from(error.clone()).to_string()
 }
 
 /// A line per split.

@@ -1,10 +1,12 @@
 //! The table that a person reads.
 
 use super::grid::{Grid, bold, wrap};
+use super::report::refusal;
 use super::{Args, Outcome};
+use crate::method::options;
 use lipmetric::classify::K;
 use lipmetric::evaluate::{Comparison, Summary};
-use lipmetric::method::Learner;
+use lipmetric::method::Spec;
 use lipmetric::solver::Status;
 
 /// How much of a cell is in a line.
@@ -113,8 +115,8 @@ fn caption(outcome: &Outcome<'_>, args: &Args) -> String {
 /// What each method was told, methods with the same settings together.
 fn settings(outcome: &Outcome<'_>, width: usize) -> String {
     let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
-    for (name, learner) in outcome.comparison.methods.iter().zip(outcome.learners) {
-        let parameters = parameters(&**learner);
+    for (name, spec) in outcome.comparison.methods.iter().zip(outcome.specs) {
+        let parameters = parameters(spec);
         match groups.iter_mut().find(|g| g.0 == parameters) {
             Some(group) => group.1.push(name),
             None => groups.push((parameters, vec![name])),
@@ -125,16 +127,9 @@ fn settings(outcome: &Outcome<'_>, width: usize) -> String {
 }
 
 /// `slack instance, c 1`.
-fn parameters(learner: &dyn Learner) -> String {
-    let shown = learner.parameters().into_iter().filter(|(_, value)| !value.is_null()).map(|(name, value)| {
-        let value = match (&value, value.as_f64()) {
-            (serde_json::Value::String(text), _) => text.clone(),
-            (_, Some(number)) => format!("{number:?}").trim_end_matches(".0").to_owned(),
-            (other, None) => other.to_string(),
-        };
-        format!("{} {value}", name.replace('_', "-"))
-    });
-    shown.collect::<Vec<_>>().join(", ")
+fn parameters(spec: &Spec) -> String {
+    let shown = options::worded_parameters(spec).into_iter();
+    shown.map(|(name, value)| format!("{} {value}", name.replace('_', "-"))).collect::<Vec<_>>().join(", ")
 }
 
 /// Cells without a result, and fits that ended before their tolerance.
@@ -144,7 +139,7 @@ fn troubles(comparison: &Comparison) -> Vec<String> {
         for (method, cell) in comparison.methods.iter().zip(row) {
             let Some(reason) = cell.refusal() else { continue };
             let count = cell.trials.iter().filter(|t| t.is_err()).count();
-            lines.push(format!("- {subject}, {method} ({count} of {} splits): {reason}", cell.trials.len()));
+            lines.push(format!("- {subject}, {method} ({count} of {} splits): {}", cell.trials.len(), refusal(reason)));
         }
     }
     let mut early: Vec<(Status, Vec<String>)> = Vec::new();

@@ -1,15 +1,14 @@
 use super::super::frame::{Frame, roots};
-use super::super::{Euclidean, Fit, Learner, LipLocal, Training};
+use super::super::{Euclidean, Fit, LipLocal, Method, MetricKind, Training};
 use super::forms::Forms;
 use super::mix::mixed;
 use crate::problem::{Diameter, Slack};
 use crate::solver::Observer;
 use crate::{Matrix, Metric, Result, linalg};
-use std::collections::BTreeMap;
 
 /// What is chosen from.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Family {
+pub(in crate::method) enum Family {
     /// The within-class Mahalanobis metric and Lip^I by near pairs, by themselves and mixed with the Euclidean metric.
     Local,
     /// Lip^D or Lip^I in several forms.
@@ -19,7 +18,7 @@ pub(super) enum Family {
 /// What a metric is called, and what tells it from the others of its family.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Traits {
-    pub(super) what: &'static str,
+    pub(super) what: MetricKind,
     pub(super) c_rel: Option<f64>,
     /// These, where they are chosen.
     pub(super) slack: Option<Slack>,
@@ -29,13 +28,13 @@ pub(super) struct Traits {
 }
 
 impl Traits {
-    fn plain(what: &'static str, c_rel: Option<f64>) -> Self {
+    fn plain(what: MetricKind, c_rel: Option<f64>) -> Self {
         Self { what, c_rel, slack: None, diameter: None, rank: None }
     }
 
     /// Those of the Euclidean metric.
     pub(super) fn euclidean() -> Self {
-        Self::plain("euclidean", None)
+        Self::plain(MetricKind::Euclidean, None)
     }
 }
 
@@ -45,8 +44,6 @@ pub(super) struct Member {
     pub(super) metric: Metric,
 }
 
-const WITHIN: &str = "within";
-const LOCAL: &str = "lip-local";
 /// Trade-offs of the near pairs, largest first.
 const NEAR: [f64; 4] = [0.5, 0.2, 0.05, 0.01];
 /// Shares of the Euclidean metric, largest first.
@@ -62,38 +59,6 @@ fn near() -> LipLocal {
 }
 
 impl Family {
-    pub(super) fn check(&self) -> Result<()> {
-        match self {
-            Self::Local => Ok(()),
-            Self::Forms(forms) => forms.check(),
-        }
-    }
-
-    pub(super) fn name(&self) -> &'static str {
-        match self {
-            Self::Local => "auto",
-            Self::Forms(forms) => forms.name(),
-        }
-    }
-
-    pub(super) fn parameters(&self) -> BTreeMap<String, serde_json::Value> {
-        match self {
-            Self::Local => BTreeMap::new(),
-            Self::Forms(forms) => forms.parameters(),
-        }
-    }
-
-    /// The same for these rows: what would be slow to learn from so many is left out.
-    ///
-    /// # Errors
-    /// If what is asked for cannot be learned from so many.
-    pub(super) fn settled(&self, data: &Training<'_>) -> Result<Self> {
-        Ok(match self {
-            Self::Local => Self::Local,
-            Self::Forms(forms) => Self::Forms(Box::new(forms.settled(data)?)),
-        })
-    }
-
     /// What is tried, where an option decides it.
     pub(super) fn describe(&self) -> Option<String> {
         match self {
@@ -130,10 +95,13 @@ impl Family {
     pub(super) fn members(&self, data: &Training<'_>, observer: &mut dyn Observer) -> Result<Vec<Member>> {
         match self {
             Self::Local => {
-                let mut out = vec![Member { traits: Traits::plain(WITHIN, None), metric: within(data)?.metric }];
+                let mut out =
+                    vec![Member { traits: Traits::plain(MetricKind::Within, None), metric: within(data)?.metric }];
                 let fits = near().path(data, &NEAR, observer)?;
-                let local =
-                    |(&c, fit): (&f64, Fit)| Member { traits: Traits::plain(LOCAL, Some(c)), metric: fit.metric };
+                let local = |(&c, fit): (&f64, Fit)| Member {
+                    traits: Traits::plain(MetricKind::LipLocal, Some(c)),
+                    metric: fit.metric,
+                };
                 out.extend(NEAR.iter().zip(fits).map(local));
                 Ok(out)
             }
@@ -151,11 +119,11 @@ impl Family {
     ) -> Result<Fit> {
         let fit = match (self, traits.c_rel) {
             (Self::Forms(forms), _) => return forms.finish(traits, data, observer),
-            (Self::Local, Some(c)) => near().c_relative(c).fit(data, observer)?,
-            (Self::Local, None) if traits.what == WITHIN => within(data)?,
-            (Self::Local, None) => return Euclidean.fit(data, observer),
+            (Self::Local, Some(c)) => near().c_rel(c).fit(data, observer)?,
+            (Self::Local, None) if traits.what == MetricKind::Within => within(data)?,
+            (Self::Local, None) => return Euclidean::new().fit(data, observer),
         };
-        Ok(Fit { metric: mixed(&fit.metric, euclid, data.x)?, outcome: fit.outcome })
+        Ok(Fit::new(mixed(&fit.metric, euclid, data.x)?, fit.outcome))
     }
 }
 
@@ -188,6 +156,6 @@ fn within(data: &Training<'_>) -> Result<Fit> {
     (0..p).for_each(|k| covariance[(k, k)] += level);
     linalg::symmetrise(&mut covariance);
     let (root, _) = roots(&covariance, 1e-14)?;
-    let outcome = Euclidean.fit(data, &mut crate::solver::Silent)?.outcome;
-    Ok(Fit { metric: frame.metric(&root)?, outcome })
+    let outcome = Euclidean::new().fit(data, &mut crate::solver::Silent)?.outcome;
+    Ok(Fit::new(frame.metric(&root)?, outcome))
 }

@@ -1,6 +1,6 @@
 use super::family::{Family, Member, Traits};
 use super::mix::{distances, unit};
-use super::{Part, Training, Watch};
+use super::{Part, Training, Votes, Watch};
 use crate::Result;
 use crate::classify::{Poll, Weights};
 use crate::data::folds;
@@ -32,12 +32,10 @@ pub(super) struct Scores {
 
 /// Learns from all folds but one and predicts that one, in turn. Inside, why nothing could be judged: no fold could be
 /// learned from the others, or the watch was told to stop.
-#[expect(clippy::too_many_arguments, reason = "the settings of one function, used once")]
 pub(super) fn judge(
     family: &Family,
     data: &Training<'_>,
-    ks: &[usize],
-    votes: Weights,
+    votes: Votes<'_>,
     number: usize,
     repeats: usize,
     seed: u64,
@@ -72,15 +70,17 @@ pub(super) fn judge(
             };
             let candidates = candidates(family, &members);
             let scores = scores.get_or_insert_with(|| Scores {
-                right: vec![vec![0.0; n]; candidates.len() * ks.len()],
+                right: vec![vec![0.0; n]; candidates.len() * votes.neighbours.len()],
                 candidates,
-                ks: ks.to_vec(),
+                ks: votes.neighbours.to_vec(),
                 fold: Vec::new(),
                 weight: Vec::new(),
                 folds: number,
                 repeats,
             });
-            for (&i, hits) in split.test.iter().zip(predict(data, &training, &members, &split.test, scores, votes)?) {
+            for (&i, hits) in
+                split.test.iter().zip(predict(data, &training, &members, &split.test, scores, votes.weights)?)
+            {
                 times[i] += 1.0;
                 scores.right.iter_mut().zip(hits).for_each(|(row, hit)| row[i] += f64::from(u8::from(hit)));
             }
@@ -166,9 +166,9 @@ fn predict(
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use super::super::forms::{Aspect, Forms};
+    use super::super::Forms;
     use super::*;
-    use crate::method::Lip;
+    use crate::method::{Choose, Lip};
     use crate::solver::Silent;
     use crate::{Labels, Matrix};
 
@@ -189,7 +189,6 @@ mod tests {
         let train: Vec<usize> = (0..x.rows()).filter(|i| !test.contains(i)).collect();
         let part = Part::of(&data, &train);
         let training = part.training().unwrap();
-        let family = &family.settled(&data).unwrap();
         let members = family.members(&training, &mut Silent).unwrap();
         let candidates = candidates(family, &members);
         let right = vec![Vec::new(); 2 * candidates.len()];
@@ -202,8 +201,10 @@ mod tests {
     fn a_held_out_label_has_no_part_in_any_prediction() {
         let (x, test) = (rows(40), [3, 17, 22, 31]);
         let codes: Vec<u32> = (0..40).map(|i| u32::from(x[(i, 0)] + 0.3 * x[(i, 1)] > 0.3)).collect();
-        let all = [Aspect::TradeOff, Aspect::Slack, Aspect::Diameter, Aspect::Variant, Aspect::Rank];
-        let forms = Family::Forms(Box::new(Forms::new(Lip::intra(), None, &all)));
+        let y = Labels::from_codes(vec!["a".to_owned(), "b".to_owned()], codes.clone()).unwrap();
+        let all = Lip::chosen().slack(Choose::Auto).diameter(Choose::Auto).rank(Choose::Auto);
+        let forms = Forms::new(all, &Training::new(&x, &y).unwrap()).unwrap();
+        let forms = Family::Forms(Box::new(forms));
         for family in [Family::Local, forms] {
             let before = held_out(&family, &x, &codes, &test);
             for (at, &row) in test.iter().enumerate() {

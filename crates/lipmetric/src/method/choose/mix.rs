@@ -1,5 +1,5 @@
 use super::super::frame::root;
-use super::super::lip_admm::centred;
+use super::super::lip::centred;
 use crate::{Matrix, Metric, Result, linalg};
 
 /// The mean squared distance between mapped rows, each from each, itself included.

@@ -14,96 +14,105 @@ mod judge;
 mod mix;
 mod rule;
 
-pub use forms::Aspect;
-pub use rule::{Choice, Judged};
+pub(super) use family::Family;
+pub(super) use forms::Forms;
+pub use rule::{Choice, Judged, MetricKind};
 
-use super::{Fit, Learner, Lip, LipAdmm, Training};
+use super::parameters::parameters;
+use super::{Fit, Method, Training, Votes};
 use crate::classify::Weights;
 use crate::data::holdouts;
 use crate::solver::{Halt, Observer, Progress, Status, Timed};
 use crate::{Error, Labels, Matrix, Result};
-use family::Family;
-use forms::Forms;
-use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 const FOLDS: usize = 5;
 /// How often the rows of small tables are dealt to folds, at most.
 const REPEATS: usize = 5;
 
-/// The tuned method: the Euclidean metric, unless another one is shown to be better.
-///
-/// Tried are the within-class Mahalanobis metric and [`LipLocal`](super::LipLocal) for four trade-offs, each by itself and
-/// mixed with the Euclidean metric in four shares. All of them learn from four fifths of the rows and predict the last
-/// fifth, in turn; the best is taken if it predicts better than the Euclidean metric by more than one standard error of the
-/// difference, and if choosing the best by all folds but one pays on the one left out; it is learned again from all rows. With several numbers of neighbours to choose from
-/// ([`Learner::fit_for`]) they are judged together with the metrics. [`Outcome::choice`](super::Outcome::choice) has all
-/// scores, and an estimate of the accuracy that the choice itself has not made optimistic.
-///
-/// ```
-/// use lipmetric::method::{Learner, Training, Tuned};
-/// use lipmetric::{Labels, Matrix, solver::Silent};
-/// let x = Matrix::from_rows(&[[0.0, 0.1], [0.2, 0.9], [0.1, 0.5], [1.0, 0.2], [1.1, 0.8], [0.9, 0.4]]);
-/// let y = Labels::from_names(["a", "a", "a", "b", "b", "b"]);
-/// let fit = Tuned::new().fit(&Training::new(&x, &y)?, &mut Silent)?;
-/// let choice = fit.outcome.choice.unwrap();
-/// assert!(choice.accuracy >= choice.reference);
-/// # Ok::<(), lipmetric::Error>(())
-/// ```
-#[derive(Debug, Clone, PartialEq)]
-pub struct Tuned {
-    family: Family,
-    seed: u64,
-}
-
-impl Default for Tuned {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl Tuned {
-    /// The default family.
-    #[must_use]
-    pub fn new() -> Self {
-        Self { family: Family::Local, seed: 0 }
-    }
-
-    /// Lip^D or Lip^I with `c` chosen among fractions of `c_max`: a tenth of it, unless another one is shown to be better.
-    #[must_use]
-    pub fn trade_off(lip: Lip, large: Option<LipAdmm>) -> Self {
-        Self::lip(lip, large, &[Aspect::TradeOff])
-    }
-
-    /// Lip^D or Lip^I of which these aspects are chosen, together, by the same held-out rows: `lip` as it is given, unless
-    /// another one is shown to be better. If the form of the problem (slack, diameter, variant) is to be chosen, its
-    /// trade-off must be a fraction of `c_max`, or be chosen as well.
+parameters! {
+    /// The Euclidean metric, unless another one is shown to be better.
     ///
-    /// The choice is made by the exact solver, each form a path of trade-offs, on at most 600 rows (300 where the form is
-    /// chosen); where there is a `large` learner, it may do the last fit (see [`LipAuto`](super::LipAuto)).
+    /// Tried are the within-class Mahalanobis metric and [`LipLocal`](super::LipLocal) for four trade-offs, each by itself and
+    /// mixed with the Euclidean metric in four shares. They are compared by five-fold cross-validation. The best is taken if it
+    /// predicts better than the Euclidean metric by more than one standard error of the paired difference, and if a nested
+    /// check agrees: over the folds, the winner on the other folds must also beat the Euclidean metric on the one left out.
+    /// It is learned again from all rows. With several numbers of neighbours to choose from
+    /// ([`Training::with_votes`]) they are judged together with the metrics.
+    /// [`Outcome::choice`](super::Outcome::choice) has all scores, and an estimate of the accuracy that the choice itself has
+    /// not made optimistic.
     ///
     /// ```
-    /// use lipmetric::method::{Aspect, Learner, Lip, Training, Tuned};
+    /// use lipmetric::method::{Auto, Method, Training};
     /// use lipmetric::{Labels, Matrix, solver::Silent};
     /// let x = Matrix::from_rows(&[[0.0, 0.1], [0.2, 0.9], [0.1, 0.5], [1.0, 0.2], [1.1, 0.8], [0.9, 0.4]]);
     /// let y = Labels::from_names(["a", "a", "a", "b", "b", "b"]);
-    /// let tuned = Tuned::lip(Lip::intra().c_relative(0.1), None, &[Aspect::Slack, Aspect::Rank]);
-    /// let choice = tuned.fit(&Training::new(&x, &y)?, &mut Silent)?.outcome.choice.unwrap();
-    /// assert!(choice.slack.is_some() && choice.rank == Some(1));
+    /// let fit = Auto::new().fit(&Training::new(&x, &y)?, &mut Silent)?;
+    /// let choice = fit.outcome.choice.unwrap();
+    /// assert!(choice.chosen.accuracy >= choice.reference);
     /// # Ok::<(), lipmetric::Error>(())
     /// ```
-    #[must_use]
-    pub fn lip(lip: Lip, large: Option<LipAdmm>, aspects: &[Aspect]) -> Self {
-        Self { family: Family::Forms(Box::new(Forms::new(lip, large, aspects))), seed: 0 }
+    pub struct Auto = "auto" {
+        /// Decides which rows are held out together.
+        seed: u64 = 0,
+    }
+}
+
+impl Method for Auto {
+    fn name(&self) -> &'static str {
+        Self::NAME
     }
 
-    /// Decides which rows are held out together.
-    #[must_use]
-    pub fn seed(mut self, seed: u64) -> Self {
-        self.seed = seed;
-        self
+    fn check(&self) -> Result<()> {
+        Ok(())
     }
 
+    fn takes_start(&self) -> bool {
+        false
+    }
+
+    fn fit(&self, data: &Training<'_>, observer: &mut dyn Observer) -> Result<Fit> {
+        data.check_for(self)?;
+        fit(&Family::Local, self.seed, data, observer)
+    }
+}
+
+/// Chooses from a family on held-out rows, and learns what was chosen from all rows.
+pub(super) fn fit(family: &Family, seed: u64, data: &Training<'_>, observer: &mut dyn Observer) -> Result<Fit> {
+    let votes = data.votes.unwrap_or(ONE_NEIGHBOUR);
+    let Some(&first) = votes.neighbours.iter().min() else {
+        return Err(Error::parameter("k", "there is no number of neighbours to choose from"));
+    };
+    let observer = &mut Timed::new(observer);
+    let watch = &mut Watch { inner: observer, steps: 0, stop: None, judging: true };
+    if data.y.counts().iter().filter(|n| **n > 0).count() < 2 {
+        return Err(Error::data("all rows have the same label: there is nothing to tell apart"));
+    }
+    let chooser = Chooser { family, seed };
+    let scores = match chooser.judge(data, votes, watch) {
+        Ok(Ok(scores)) => scores,
+        Ok(Err(why)) => return chooser.fallback(data, first, &why, watch),
+        Err(_) if watch.stop.is_some() => return chooser.fallback(data, first, "the fit was stopped", watch),
+        Err(error) => return Err(error),
+    };
+    let (candidate, choice) = rule::choose(&scores, family.usual());
+    watch.judging = false;
+    let mut fit = family.finish(candidate.traits, candidate.euclid, data, watch)?;
+    fit.outcome.iterations = watch.steps;
+    fit.outcome.choice = Some(choice);
+    Ok(fit)
+}
+
+/// The vote where none is asked for.
+const ONE_NEIGHBOUR: Votes<'static> = Votes { neighbours: &[1], weights: Weights::Uniform };
+
+/// A family and how its rows are dealt to folds.
+struct Chooser<'a> {
+    family: &'a Family,
+    seed: u64,
+}
+
+impl Chooser<'_> {
     /// The rows that the choice looks at.
     fn sample(&self, data: &Training<'_>) -> Result<Option<Vec<usize>>> {
         let (most, _) = self.family.effort();
@@ -118,8 +127,7 @@ impl Tuned {
     fn judge(
         &self,
         data: &Training<'_>,
-        ks: &[usize],
-        votes: Weights,
+        votes: Votes<'_>,
         watch: &mut Watch<'_>,
     ) -> Result<std::result::Result<judge::Scores, String>> {
         if let Some(told) = self.family.describe() {
@@ -131,7 +139,7 @@ impl Tuned {
         let data = part.as_ref().unwrap_or(data);
         let (_, predictions) = self.family.effort();
         let repeats = predictions.div_ceil(data.x.rows().max(1)).clamp(1, REPEATS);
-        judge::judge(&self.family, data, ks, votes, FOLDS, repeats, self.seed, watch)
+        judge::judge(self.family, data, votes, FOLDS, repeats, self.seed, watch)
     }
 
     /// What is returned where nothing could be chosen.
@@ -199,52 +207,5 @@ impl Observer for Watch<'_> {
 
     fn decided(&mut self, what: &str) {
         self.inner.decided(what);
-    }
-}
-
-impl Learner for Tuned {
-    fn name(&self) -> &'static str {
-        self.family.name()
-    }
-
-    fn parameters(&self) -> BTreeMap<String, serde_json::Value> {
-        let mut out = self.family.parameters();
-        out.insert("seed".to_owned(), serde_json::json!(self.seed));
-        out
-    }
-
-    fn fit(&self, data: &Training<'_>, observer: &mut dyn Observer) -> Result<Fit> {
-        self.fit_for(data, &[1], Weights::Uniform, observer)
-    }
-
-    fn fit_for(
-        &self,
-        data: &Training<'_>,
-        neighbours: &[usize],
-        votes: Weights,
-        observer: &mut dyn Observer,
-    ) -> Result<Fit> {
-        let Some(&first) = neighbours.iter().min() else {
-            return Err(Error::parameter("k", "there is no number of neighbours to choose from"));
-        };
-        self.family.check()?;
-        let observer = &mut Timed::new(observer);
-        let watch = &mut Watch { inner: observer, steps: 0, stop: None, judging: true };
-        if data.y.counts().iter().filter(|n| **n > 0).count() < 2 {
-            return Err(Error::data("all rows have the same label: there is nothing to tell apart"));
-        }
-        let settled = Self { family: self.family.settled(data)?, seed: self.seed };
-        let scores = match settled.judge(data, neighbours, votes, watch) {
-            Ok(Ok(scores)) => scores,
-            Ok(Err(why)) => return settled.fallback(data, first, &why, watch),
-            Err(_) if watch.stop.is_some() => return settled.fallback(data, first, "the fit was stopped", watch),
-            Err(error) => return Err(error),
-        };
-        let (candidate, choice) = rule::choose(&scores, settled.family.usual());
-        watch.judging = false;
-        let mut fit = settled.family.finish(candidate.traits, candidate.euclid, data, watch)?;
-        fit.outcome.iterations = watch.steps;
-        fit.outcome.choice = Some(choice);
-        Ok(fit)
     }
 }

@@ -3,11 +3,43 @@ use super::judge::{Candidate, Scores};
 use crate::problem::{Diameter, Slack};
 use serde::{Deserialize, Serialize};
 
+/// What a metric is that was tried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum MetricKind {
+    /// The Euclidean metric.
+    Euclidean,
+    /// The Mahalanobis metric of the covariance within the classes.
+    Within,
+    /// Lip^I by near pairs.
+    LipLocal,
+    /// Lip^D.
+    LipD,
+    /// Lip^I.
+    LipI,
+}
+
+impl MetricKind {
+    /// Its name, as a file has it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Euclidean => "euclidean",
+            Self::Within => "within",
+            Self::LipLocal => "lip-local",
+            Self::LipD => "lip-d",
+            Self::LipI => "lip-i",
+        }
+    }
+}
+
 /// A metric that was tried, at its best number of neighbours.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Judged {
-    /// The metric: `euclidean`, `within`, `lip-local`, `lip-d` or `lip-i`.
-    pub metric: String,
+    /// What it is.
+    pub metric: MetricKind,
     /// Its trade-off, where it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub c_rel: Option<f64>,
@@ -24,34 +56,19 @@ pub struct Judged {
     pub euclid: f64,
     /// The number of neighbours that it does best with.
     pub k: usize,
-    /// The part of the held-out rows that it predicts rightly.
+    /// The part of the held-out rows that it predicts rightly. Of what was chosen it is optimistic: it was chosen by this
+    /// figure.
     pub accuracy: f64,
 }
 
 /// What was chosen, and by which figures.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Choice {
-    /// The metric, as in [`Judged::metric`].
-    pub metric: String,
-    /// Its trade-off, where it has one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub c_rel: Option<f64>,
-    /// A slack per pair or per row, where that was to be chosen.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub slack: Option<Slack>,
-    /// The diameter, where that was to be chosen.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub diameter: Option<Diameter>,
-    /// How many directions are kept, where fewer than all.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rank: Option<usize>,
-    /// The share of the Euclidean metric that is mixed in.
-    pub euclid: f64,
-    /// The number of neighbours that vote.
-    pub k: usize,
-    /// The part of the held-out rows that the choice predicts rightly. Optimistic: it was chosen by this figure.
-    pub accuracy: f64,
-    /// The same of what is taken unless another one is shown to be better, at its best number of neighbours.
+    /// What was chosen.
+    #[serde(flatten)]
+    pub chosen: Judged,
+    /// The accuracy of what is taken unless another one is shown to be better, at its best number of neighbours.
     pub reference: f64,
     /// The standard error of the difference between the reference and the best.
     pub standard_error: f64,
@@ -67,18 +84,19 @@ pub struct Choice {
     pub tried: Vec<Judged>,
 }
 
+impl Judged {
+    fn new(traits: Traits, euclid: f64, k: usize, accuracy: f64) -> Self {
+        let Traits { what: metric, c_rel, slack, diameter, rank } = traits;
+        Self { metric, c_rel, slack, diameter, rank, euclid, k, accuracy }
+    }
+}
+
 impl Choice {
     /// What is taken where nothing could be judged.
     pub(super) fn unjudged(usual: Traits, k: usize) -> Self {
+        let euclid = f64::from(u8::from(usual == Traits::euclidean()));
         Self {
-            metric: usual.what.to_owned(),
-            c_rel: usual.c_rel,
-            slack: usual.slack,
-            diameter: usual.diameter,
-            rank: usual.rank,
-            euclid: f64::from(u8::from(usual == Traits::euclidean())),
-            k,
-            accuracy: 0.0,
+            chosen: Judged::new(usual, euclid, k, 0.0),
             reference: 0.0,
             standard_error: 0.0,
             estimate: 0.0,
@@ -211,27 +229,11 @@ pub(super) fn choose(scores: &Scores, usual: Traits) -> (Candidate, Choice) {
     let candidate = scores.candidates[verdict.pick.0];
     let tried = scores.candidates.iter().enumerate().map(|(at, c)| {
         let pick = scores.best(&[at], &scores.weight);
-        let accuracy = scores.mean(pick, &scores.weight);
-        Judged {
-            metric: c.traits.what.to_owned(),
-            c_rel: c.traits.c_rel,
-            slack: c.traits.slack,
-            diameter: c.traits.diameter,
-            rank: c.traits.rank,
-            euclid: c.euclid,
-            k: scores.ks[pick.1],
-            accuracy,
-        }
+        Judged::new(c.traits, c.euclid, scores.ks[pick.1], scores.mean(pick, &scores.weight))
     });
+    let accuracy = scores.mean(verdict.pick, &scores.weight);
     let choice = Choice {
-        metric: candidate.traits.what.to_owned(),
-        c_rel: candidate.traits.c_rel,
-        slack: candidate.traits.slack,
-        diameter: candidate.traits.diameter,
-        rank: candidate.traits.rank,
-        euclid: candidate.euclid,
-        k: scores.ks[verdict.pick.1],
-        accuracy: scores.mean(verdict.pick, &scores.weight),
+        chosen: Judged::new(candidate.traits, candidate.euclid, scores.ks[verdict.pick.1], accuracy),
         reference: scores.mean(verdict.reference, &scores.weight),
         standard_error: verdict.standard_error,
         estimate: if total > 0.0 { right / total } else { 0.0 },

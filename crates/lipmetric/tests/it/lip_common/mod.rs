@@ -1,7 +1,7 @@
 //! Data and plain-code checks for the tests of Lip: nothing here uses the solver.
 #![allow(dead_code)]
 
-use lipmetric::method::{LipFit, Training};
+use lipmetric::method::{Fit, Lip, Solver, TradeOff, Training};
 use lipmetric::problem::{Diameter, Slack, Variant};
 use lipmetric::{Labels, Matrix, Metric};
 
@@ -98,14 +98,14 @@ pub(crate) fn objective(data: &Training<'_>, metric: &Metric, variant: Variant, 
 
 /// Checks the certificate of a fit in plain code: signs, caps, sums, and that `v^T (sum eta A - sum lambda A) v >= 0` for
 /// all `v` (by a Cholesky factorisation with a tiny shift). Returns the dual value.
-pub(crate) fn dual_value(data: &Training<'_>, fit: &LipFit, variant: Variant, slack: Slack, c: f64) -> f64 {
+pub(crate) fn dual_value(data: &Training<'_>, fit: &Fit, variant: Variant, slack: Slack, c: f64) -> f64 {
     dual_value_of(data, fit, variant, slack, Diameter::Maximum, c)
 }
 
 /// The same for any diameter.
 pub(crate) fn dual_value_of(
     data: &Training<'_>,
-    fit: &LipFit,
+    fit: &Fit,
     variant: Variant,
     slack: Slack,
     diameter: Diameter,
@@ -122,7 +122,8 @@ pub(crate) fn dual_value_of(
         .filter(|&(i, j)| variant == Variant::Diameter || codes[i] == codes[j])
         .map(|(i, j)| weight(data, i) * weight(data, j))
         .sum();
-    for pair in &fit.certificate.pairs {
+    let certificate = fit.certificate.as_ref().unwrap();
+    for pair in &certificate.pairs {
         let at = pair.first.max(pair.second) * n + pair.first.min(pair.second);
         assert!(pair.multiplier >= 0.0);
         if pair.pushes {
@@ -138,11 +139,10 @@ pub(crate) fn dual_value_of(
         for j in 0..i {
             let w = weight(data, i) * weight(data, j);
             if variant == Variant::Diameter || codes[i] == codes[j] {
-                eta[i * n + j] += fit.certificate.mean * w / pairs_total;
-                let long =
-                    || fit.certificate.sides.squared_distance(data.x.row(i), data.x.row(j)) > fit.certificate.edge;
-                if fit.certificate.beyond > 0.0 && !pulls[i * n + j] && long() {
-                    eta[i * n + j] += fit.certificate.beyond * w;
+                eta[i * n + j] += certificate.mean * w / pairs_total;
+                let long = || certificate.sides.squared_distance(data.x.row(i), data.x.row(j)) > certificate.edge;
+                if certificate.beyond > 0.0 && !pulls[i * n + j] && long() {
+                    eta[i * n + j] += certificate.beyond * w;
                 }
                 let most = match diameter {
                     Diameter::Maximum => c,
@@ -153,9 +153,9 @@ pub(crate) fn dual_value_of(
             } else {
                 assert_eq!(eta[i * n + j], 0.0);
             }
-            let close = || fit.certificate.sides.squared_distance(data.x.row(i), data.x.row(j)) < 2.0;
-            if codes[i] != codes[j] && !listed[i * n + j] && fit.certificate.below > 0.0 && close() {
-                lambda[i * n + j] = fit.certificate.below * w;
+            let close = || certificate.sides.squared_distance(data.x.row(i), data.x.row(j)) < 2.0;
+            if codes[i] != codes[j] && !listed[i * n + j] && certificate.below > 0.0 && close() {
+                lambda[i * n + j] = certificate.below * w;
             }
             if slack == Slack::Pair {
                 assert!(lambda[i * n + j] <= w * (1.0 + 1e-12), "lambda of ({i}, {j}) is {}", lambda[i * n + j]);
@@ -214,4 +214,9 @@ pub(crate) fn is_positive(a: &[f64], p: usize, shift: f64) -> bool {
         }
     }
     true
+}
+
+/// The problem of the reference optima: a slack per pair and `c = 1`, by the exact solver.
+pub(crate) fn pairwise(variant: Variant) -> Lip {
+    Lip::new().variant(variant).slack(Slack::Pair).trade_off(TradeOff::PAPER).solver(Solver::Exact)
 }

@@ -1,0 +1,274 @@
+//! Which option belongs to which method, from the methods' own tables: help, refusals and the way to a [`Spec`] rest on it.
+
+use super::Method;
+use crate::failure::{Failure, Result};
+use clap::ValueEnum;
+use lipmetric::method::{Method as _, Solver, Spec};
+use serde_json::{Map, Value, json};
+
+/// Options that are not spelled like the one field that they set.
+const RENAMED: [(&str, &[&str]); 7] = [
+    ("c", &["trade_off"]),
+    ("c_rel", &["trade_off", "c_rel"]),
+    ("anchor_weight", &["anchor"]),
+    ("balanced", &["class_weights"]),
+    ("tol", &["tolerance"]),
+    ("max_iter", &["max_iterations"]),
+    ("warm_start", &["start"]),
+];
+
+/// Names in messages of the library that are no field of a method.
+const OTHERS: [&str; 5] = ["fill", "ignore", "kind", "label", "unseen"];
+
+/// How much an anchor counts unless it is said.
+const ANCHOR_WEIGHT: f64 = 0.1;
+
+/// What was given: an option's name, with underscores, and its value.
+pub(crate) type Given = Map<String, Value>;
+
+/// The option as it is typed.
+pub(crate) fn flag(option: &str) -> String {
+    format!("--{}", option.replace(['_', '.'], "-"))
+}
+
+/// The option that sets a field.
+fn option_of(field: &str) -> &str {
+    RENAMED.iter().find(|(_, fields)| fields[0] == field).map_or(field, |(option, _)| option)
+}
+
+/// A message of the library with its parameters as options: `` `slack = pair` `` is `` `--slack pair` `` here.
+pub(crate) fn in_flags(message: &str) -> String {
+    let fields: Vec<&str> = Spec::all().iter().flat_map(|s| s.fields().iter().map(|f| f.name)).collect();
+    let known = |name: &str| fields.contains(&name) || name == "c" || name == "start" || OTHERS.contains(&name);
+    let mut parts: Vec<String> = message.replace("the parameter `", "`--").split('`').map(str::to_owned).collect();
+    for part in parts.iter_mut().skip(1).step_by(2) {
+        if let Some((name, value)) = part.split_once(" = ")
+            && known(name)
+        {
+            *part = format!("{} {value}", flag(option_of(name)));
+        }
+    }
+    parts.join("`")
+}
+
+/// A parameter's name in an error of the library, as the option that sets it.
+pub(crate) fn flag_of(field: &str) -> String {
+    flag(option_of(field))
+}
+
+/// The field of this spec that an option sets.
+fn field_of(option: &str, spec: &Spec) -> Option<&'static str> {
+    let renamed = RENAMED.iter().find(|(name, _)| *name == option).map(|(_, fields)| *fields);
+    let candidates = renamed.unwrap_or(std::slice::from_ref(&option));
+    spec.fields().iter().map(|f| f.name).find(|name| candidates.contains(name))
+}
+
+/// Whether a method has an option.
+pub(crate) fn has(spec: &Spec, option: &str) -> bool {
+    match option {
+        "warm_start" => spec.takes_start(),
+        "triplets" => spec.takes_triplets(),
+        _ => field_of(option, spec).is_some(),
+    }
+}
+
+/// The methods that have an option, as they are typed.
+fn methods_with(option: &str) -> Vec<String> {
+    Method::value_variants().iter().filter(|m| has(&m.base(), option)).map(|m| m.typed()).collect()
+}
+
+/// `a, b and c`.
+fn listed(names: &[String]) -> String {
+    match names {
+        [] => String::new(),
+        [only] => only.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+/// Every option of a method's parameters, in the order of the help.
+const ALL: [&str; 18] = [
+    "slack",
+    "c",
+    "c_rel",
+    "diameter",
+    "anchor",
+    "anchor_weight",
+    "solver",
+    "mu",
+    "rank",
+    "balanced",
+    "tol",
+    "max_iter",
+    "n_components",
+    "init",
+    "targets",
+    "push",
+    "alpha",
+    "warm_start",
+];
+
+/// Refuses an option that the method does not have; `remedy` is what to do with the name of a method that has it.
+pub(crate) fn check(option: &str, method: Method, remedy: &str) -> Result {
+    let spec = method.base();
+    if has(&spec, option) {
+        return Ok(());
+    }
+    let (owners, own) = (methods_with(option), ALL.iter().filter(|o| has(&spec, o)).map(|o| flag(o)));
+    let own: Vec<String> = own.collect();
+    let own = if own.is_empty() { "no such options".to_owned() } else { listed(&own) };
+    let other = owners.iter().find(|m| *m == "lip-i").or(owners.first()).map_or("", |m| m);
+    Err(Failure::Usage(format!(
+        "{} belongs to {}; {} has {own}. Leave it out, or {remedy} {other}",
+        flag(option),
+        listed(&owners),
+        method.typed()
+    )))
+}
+
+/// The spec with what was given, which it must have.
+pub(crate) fn apply(spec: &Spec, given: &Given) -> Result<Spec> {
+    let fail = |e: serde_json::Error| Failure::Usage(e.to_string());
+    let Value::Object(mut fields) = serde_json::to_value(spec).map_err(fail)? else { return Ok(spec.clone()) };
+    for (option, value) in given {
+        let Some(field) = field_of(option, spec) else { continue };
+        let value = match (option.as_str(), value) {
+            ("c", Value::Number(_)) => json!({ "c": value }),
+            ("c_rel", _) if field == "trade_off" => json!({ "c_rel": value }),
+            ("balanced", _) => json!("balanced"),
+            ("anchor", _) => {
+                json!({ "towards": value, "weight": given.get("anchor_weight").unwrap_or(&json!(ANCHOR_WEIGHT)) })
+            }
+            ("anchor_weight", _) => continue,
+            _ => value.clone(),
+        };
+        fields.insert(field.to_owned(), value);
+    }
+    let refused = |e: serde_json::Error| {
+        let text = e.to_string();
+        // A value that the method does not have: "`slack`: unknown variant ...".
+        let (field, why) = text.strip_prefix('`').and_then(|t| t.split_once("`: ")).unwrap_or(("method", &text));
+        Failure::Usage(format!("{}: of {}, {why}", flag_of(field), spec.name()))
+    };
+    let spec: Spec = serde_json::from_value(Value::Object(fields)).map_err(refused)?;
+    spec.check()?;
+    Ok(spec)
+}
+
+/// What was given of some options and, where nothing is said, of others.
+pub(crate) fn merged(own: &Given, others: &Given) -> Given {
+    let said = |names: &[&str]| names.iter().any(|name| own.contains_key(*name));
+    let hidden = |option: &str| match option {
+        "c" | "c_rel" => said(&["c", "c_rel"]),
+        "anchor" | "anchor_weight" => said(&["anchor"]),
+        other => said(&[other]),
+    };
+    let mut out = own.clone();
+    out.extend(
+        others.iter().filter(|(option, _)| !hidden(option)).map(|(option, value)| (option.clone(), value.clone())),
+    );
+    out
+}
+
+/// A number as the help prints it.
+fn number(value: &Value) -> String {
+    match value.as_f64() {
+        Some(v) if v != 0.0 && v <= 0.01 => format!("{v:e}"),
+        _ => value.to_string(),
+    }
+}
+
+/// A field's value in the command line's words.
+fn worded(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Number(_) => number(value),
+        Value::Object(map) if map.len() == 1 => {
+            map.iter().map(|(name, value)| format!("{name}:{}", worded(value))).collect()
+        }
+        Value::Object(map) => map.values().map(worded).collect::<Vec<_>>().join(" "),
+        other => other.to_string(),
+    }
+}
+
+/// The parameters of a method by the names of their options, without what is not set or has no part in the fit.
+pub(crate) fn parameters(spec: &Spec) -> Given {
+    let Ok(Value::Object(fields)) = serde_json::to_value(spec) else { return Given::new() };
+    let mut out = Given::new();
+    for (field, value) in fields {
+        match (field.as_str(), value) {
+            ("method", _) | (_, Value::Null) => {}
+            ("variant", value) if value != "auto" => {}
+            ("seed", _) if !spec.chooses() => {}
+            ("trade_off", Value::Object(trade_off)) => out.extend(trade_off),
+            ("trade_off", value) => {
+                out.insert("c_rel".to_owned(), value);
+            }
+            ("class_weights", value) => {
+                out.insert(field, value);
+            }
+            (name, value) => {
+                out.insert(option_of(name).to_owned(), value);
+            }
+        }
+    }
+    out
+}
+
+/// The same as text.
+pub(crate) fn worded_parameters(spec: &Spec) -> Vec<(String, String)> {
+    parameters(spec).iter().map(|(name, value)| (name.clone(), worded(value))).collect()
+}
+
+/// The defaults of an option: each value with the methods that have it. `none` is what no value means.
+fn defaults(option: &str, none: &str) -> Vec<(String, Vec<String>)> {
+    let mut out: Vec<(String, Vec<String>)> = Vec::new();
+    let mut add = |value: String, who: String| match out.iter_mut().find(|(known, _)| *known == value) {
+        Some((_, all)) => all.push(who),
+        None => out.push((value, vec![who])),
+    };
+    let mut by_solver = Vec::new();
+    for method in Method::value_variants() {
+        let spec = method.base();
+        let Some(field) = field_of(option, &spec) else { continue };
+        let value = serde_json::to_value(&spec).ok().and_then(|s| s.get(field).cloned()).unwrap_or_default();
+        match (option, &value) {
+            ("c" | "c_rel", Value::Object(trade_off)) => {
+                if let Some(value) = trade_off.get(option) {
+                    add(number(value), method.typed());
+                }
+            }
+            ("c_rel", Value::String(_)) => {}
+            ("tol" | "max_iter", Value::Null) => {
+                let usual = |s: Solver| match option {
+                    "tol" => number(&json!(s.usual_tolerance())),
+                    _ => s.usual_iterations().to_string(),
+                };
+                add(usual(Solver::Exact), method.typed());
+                if *method != Method::Lip {
+                    by_solver.push((usual(Solver::Augmented), method.typed()));
+                }
+            }
+            (_, Value::Null) if none.is_empty() => {}
+            (_, Value::Null) => add(none.to_owned(), method.typed()),
+            _ => add(worded(&value), method.typed()),
+        }
+    }
+    for (value, method) in by_solver {
+        add(value, format!("{method} by another solver"));
+    }
+    out
+}
+
+/// The help of an option: what it is, which methods have it, and their defaults.
+pub(crate) fn help(option: &str, text: &str, none: &str) -> String {
+    let mut out = format!("{text} ({})", methods_with(option).join(", "));
+    let defaults = defaults(option, none);
+    let shown: Vec<String> = match &defaults[..] {
+        [] => return out,
+        [(value, _)] => vec![value.clone()],
+        several => several.iter().map(|(value, who)| format!("{}: {value}", who.join(", "))).collect(),
+    };
+    out += &format!(" [default: {}]", shown.join("; "));
+    out
+}

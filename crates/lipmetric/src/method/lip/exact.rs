@@ -1,0 +1,180 @@
+//! Lip^D and Lip^I, solved to a certified optimum.
+
+use super::super::{Fit, Outcome, Training};
+use super::{Plain, TradeOff};
+use crate::problem::{Certificate, Space, SupportPair, Variant, leak};
+use crate::solver::interior::{Ceiling, Settings, ceiling, fitted, path, solve, solve_near, value_at_zero};
+use crate::solver::{Observer, Solution, Status, Stop, Timed};
+use crate::{Error, Matrix, Metric, Result};
+
+impl Fit {
+    /// The pairs that the optimum rests on, those with the largest multipliers first. Pairs far inside the margin all have
+    /// the largest possible multiplier and are not listed. None where there is no certificate.
+    #[must_use]
+    pub fn support(&self) -> Vec<SupportPair> {
+        let listed = self.certificate.as_ref().map_or(&[][..], |c| &c.pairs);
+        let most = listed.iter().fold(0.0, |m: f64, s| m.max(s.multiplier));
+        let mut pairs: Vec<SupportPair> = listed.iter().copied().filter(|s| s.multiplier > 1e-6 * most).collect();
+        pairs.sort_by(|a, b| b.multiplier.total_cmp(&a.multiplier).then((a.first, a.second).cmp(&(b.first, b.second))));
+        pairs
+    }
+}
+
+impl Plain {
+    /// The data as the solver wants them, after the checks that do not depend on `c`.
+    pub(super) fn prepare(&self, data: &Training<'_>) -> Result<Space> {
+        let space = Space::new(data.x, data.y.codes(), &self.class_weights.of_rows(data)?)?;
+        let (different, same) = space.cloud.pair_totals();
+        if different <= 0.0 {
+            return Err(Error::data("all rows have the same label: there is nothing to tell apart"));
+        }
+        if self.variant == Variant::Intra && same <= 0.0 {
+            return Err(Error::data(
+                "no two rows have the same label, so that Lip^I has no diameter to bound; use Lip^D instead",
+            ));
+        }
+        if space.rank() == 0 {
+            return Err(Error::data("all rows are equal: no metric can tell them apart"));
+        }
+        Ok(space)
+    }
+
+    fn settings(&self, c: f64) -> Settings<'static> {
+        Settings {
+            variant: self.variant,
+            slack: self.slack,
+            diameter: self.diameter,
+            anchor: None,
+            c,
+            stop: Stop { tolerance: self.tolerance, max_iterations: self.max_iterations, memory: self.memory },
+        }
+    }
+
+    /// The anchor's metric, its scale fitted, and `gamma`.
+    fn anchored(&self, space: &Space, c: f64) -> Result<Option<(f64, Matrix)>> {
+        let Some(anchor) = self.anchor else { return Ok(None) };
+        let (reference, diameter) = fitted(&space.cloud, self.settings(c), space.reference(anchor.towards)?)?;
+        let size: f64 = reference.as_slice().iter().map(|v| v * v).sum();
+        Ok(Some((anchor.weight * c * diameter / size, reference)))
+    }
+
+    pub(super) fn c_max(&self, data: &Training<'_>, observer: &mut dyn Observer) -> Result<f64> {
+        let observer = &mut Timed::new(observer);
+        let space = self.prepare(data)?;
+        if self.variant == Variant::Intra && leak(&space.cloud)?.is_some() {
+            return Ok(f64::INFINITY);
+        }
+        match ceiling(&space.cloud, self.settings(1.0), observer)? {
+            Ceiling { value, known: true } => Ok(value),
+            Ceiling { .. } => Err(Error::Numerical {
+                place: "c_max",
+                message: "the time limit came before c_max was known; give c absolutely, or more time".to_owned(),
+            }),
+        }
+    }
+
+    pub(in crate::method) fn path(
+        &self,
+        data: &Training<'_>,
+        fractions: &[f64],
+        observer: &mut dyn Observer,
+    ) -> Result<Vec<Fit>> {
+        if let Some(&wrong) = fractions.iter().find(|f| !(**f > 0.0 && **f < 1.0)) {
+            return Err(Error::parameter("fractions", format!("{wrong} is not between 0 and 1")));
+        }
+        let observer = &mut Timed::new(observer);
+        let space = self.prepare(data)?;
+        if self.variant == Variant::Intra
+            && let Some(leak) = leak(&space.cloud)?
+        {
+            return fractions.iter().map(|&f| closed_form(&space, &leak, TradeOff::Relative(f))).collect();
+        }
+        let c_max = ceiling(&space.cloud, self.settings(1.0), observer)?;
+        let trade_offs: Vec<f64> = fractions.iter().map(|f| f * c_max.value).collect();
+        if self.anchor.is_some() {
+            // The anchor depends on c: each fit has its own.
+            let single = |c: &f64| self.at(&space, *c, None, observer).and_then(|s| finish(&space, s, *c, Some(c_max)));
+            return trade_offs.iter().map(single).collect();
+        }
+        let solutions = path(&space.cloud, self.settings(c_max.value), &trade_offs, observer)?;
+        solutions.into_iter().zip(&trade_offs).map(|(s, &c)| finish(&space, s, c, Some(c_max))).collect()
+    }
+
+    /// Solves the problem for one `c`.
+    fn at(&self, space: &Space, c: f64, start: Option<&Metric>, observer: &mut dyn Observer) -> Result<Solution> {
+        let anchor = self.anchored(space, c)?;
+        let anchor = anchor.as_ref().map(|(gamma, reference)| (*gamma, reference));
+        let settings = Settings { anchor, ..self.settings(c) };
+        match start {
+            None => solve(&space.cloud, settings, observer),
+            Some(metric) => solve_near(&space.cloud, settings, space.inner(metric.factor()), observer),
+        }
+    }
+
+    /// Learns a metric, and tells the pairs that it rests on.
+    pub(in crate::method) fn fit_exactly(&self, data: &Training<'_>, observer: &mut dyn Observer) -> Result<Fit> {
+        let observer = &mut Timed::new(observer);
+        let space = self.prepare(data)?;
+        if self.variant == Variant::Intra
+            && let Some(leak) = leak(&space.cloud)?
+        {
+            return closed_form(&space, &leak, self.trade_off);
+        }
+        let (c, c_max) = match self.trade_off {
+            TradeOff::Absolute(c) => (c, None),
+            TradeOff::Relative(fraction) => {
+                let c_max = ceiling(&space.cloud, self.settings(1.0), observer)?;
+                (fraction * c_max.value, Some(c_max))
+            }
+        };
+        let solution = self.at(&space, c, data.start, observer)?;
+        let zero = value_at_zero(&space.cloud, self.slack);
+        if c_max.is_none() && self.anchor.is_none() && solution.bound >= zero * (1.0 - self.tolerance) {
+            let c_max = ceiling(&space.cloud, self.settings(1.0), observer)?.value;
+            return Err(Error::parameter(
+                "c",
+                format!(
+                    "{c} is not below c_max = {c_max:.6}: at and above it the best metric is zero; choose a smaller c, for \
+                     example {:.6}",
+                    0.1 * c_max
+                ),
+            ));
+        }
+        finish(&space, solution, c, c_max)
+    }
+}
+
+/// The metric in the user's coordinates, and the figures.
+fn finish(space: &Space, solution: Solution, c: f64, c_max: Option<Ceiling>) -> Result<Fit> {
+    let mut notes = Vec::new();
+    if c_max.is_some_and(|c_max| !c_max.known) {
+        notes.push(format!("the time limit came before c_max was known; c = {c} comes from a guess of it"));
+    }
+    let duplicates = space.duplicates_across_classes();
+    if duplicates > 0 {
+        notes.push(format!("{duplicates} pairs of equal rows have different labels: no metric can tell them apart"));
+    }
+    let known = c_max.filter(|c_max| c_max.known).map(|c_max| c_max.value);
+    let outcome = Outcome::of(&solution).with_trade_off(Some(c), known).with_notes(notes);
+    let metric = Metric::new(space.factor(&solution.factor))?;
+    let certificate = match solution.certificate {
+        Some(certificate) => space.certificate(certificate)?,
+        None => Certificate::nothing(metric.clone()),
+    };
+    Ok(Fit { metric, outcome, certificate: Some(certificate) })
+}
+
+/// Lip^I where directions without any within-class scatter separate the classes: the infimum is zero.
+pub(super) fn closed_form(space: &Space, factor: &Matrix, trade_off: TradeOff) -> Result<Fit> {
+    let c = match trade_off {
+        TradeOff::Absolute(c) => Some(c),
+        TradeOff::Relative(_) => None,
+    };
+    let note = "in some direction the rows of a class do not vary at all while the classes differ (a leaked label, or as \
+                many features as rows): the objective reaches zero there, and the metric measures only these directions";
+    let mut outcome = Outcome::new(Status::ClosedForm, 0).with_trade_off(c, None).with_notes(vec![note.to_owned()]);
+    (outcome.objective, outcome.dual, outcome.gap) = (Some(0.0), Some(0.0), Some(0.0));
+    let metric = Metric::new(space.factor(&factor.transpose()))?;
+    let certificate = Certificate::nothing(metric.clone());
+    Ok(Fit { metric, outcome, certificate: Some(certificate) })
+}

@@ -1,0 +1,149 @@
+//! Lip^D and Lip^I for many rows or many features, and as the paper solves them.
+
+use super::super::{Fit, Outcome, Training};
+use super::exact::closed_form;
+use super::{Plain, Solver, TradeOff};
+use crate::linalg::Cholesky;
+use crate::linalg::proximal::Positive;
+use crate::pairs::Cloud;
+use crate::problem::{Space, Variant, leak, mean_pair};
+use crate::solver::multipliers::{Augmented, ceiling, solve_streamed, wants_stream};
+use crate::solver::splitting::{Faithful, Practical};
+use crate::solver::working_set::{Inner, Settings, balanced, solve};
+use crate::solver::{Observer, Solution, Stop, Timed};
+use crate::{Error, Matrix, Metric, Result, linalg};
+
+impl Plain {
+    fn check_large(&self, data: &Training<'_>) -> Result<()> {
+        if let Some(rank) = self.rank.filter(|&r| r > data.x.cols()) {
+            let message = format!("{rank} is not a rank from 1 to the number of features, {}", data.x.cols());
+            return Err(Error::parameter("rank", message));
+        }
+        if data.start.is_some() && self.solver == Solver::Paper {
+            return Err(Error::parameter("start", "the paper's algorithm has its own start; leave it out"));
+        }
+        Ok(())
+    }
+
+    fn inner(&self) -> Box<dyn Inner> {
+        match self.solver {
+            Solver::Augmented => Box::new(Augmented::default()),
+            _ => Box::new(Practical::default()),
+        }
+    }
+
+    fn large_settings(&self, c: f64) -> Settings {
+        Settings { variant: self.variant, c, rank: self.rank, stop: Stop::new(self.tolerance, self.max_iterations) }
+    }
+
+    fn too_large(&self, c: f64, c_max: f64) -> Error {
+        let message = format!(
+            "{c} is not below c_max, about {c_max:.6}: at and above it the best metric is zero; choose a smaller c, for \
+             example {:.6}",
+            0.1 * c_max
+        );
+        Error::parameter("c", message)
+    }
+
+    fn fit_balanced(
+        &self,
+        space: &Space,
+        c: f64,
+        start: Option<&Metric>,
+        observer: &mut dyn Observer,
+    ) -> Result<Solution> {
+        let (cloud, map) = balanced(&space.cloud, self.variant)?;
+        let start = start.map(|metric| first(space, &map, metric)).transpose()?;
+        let mut solution = if self.solver == Solver::Augmented && self.rank.is_none() && wants_stream(&cloud) {
+            solve_streamed(&cloud, self.large_settings(c), start.as_ref(), observer)?
+        } else {
+            solve(&cloud, self.large_settings(c), start.as_ref(), &mut *self.inner(), observer)?
+        };
+        solution.factor = linalg::product_transposed(&solution.factor, &map);
+        Ok(solution)
+    }
+
+    fn fit_paper(&self, data: &Training<'_>, space: &Space, c: f64, observer: &mut dyn Observer) -> Result<Solution> {
+        let cloud = Cloud::new(&centred(data.x), data.y.codes(), &self.class_weights.of_rows(data)?);
+        let mean = mean_pair(&space.cloud, self.variant);
+        Faithful::new(&cloud, self.large_settings(c), self.mu)?.run(|sum| space.sum_of(sum), &mean, observer)
+    }
+}
+
+/// A metric on the features as a factor in balanced coordinates: `G f' = f`.
+fn first(space: &Space, map: &Matrix, metric: &Metric) -> Result<Matrix> {
+    let factor = Positive::part(&space.inner(metric.factor()))?.factor;
+    let mut columns = factor.transpose();
+    if let Some(inverse) = Cholesky::of(map) {
+        (0..columns.rows()).for_each(|k| inverse.solve(columns.row_mut(k)));
+    }
+    Ok(columns.transpose())
+}
+
+/// The rows about their mean: differences stay as they are, and lose fewer digits.
+pub(in crate::method) fn centred(x: &Matrix) -> Matrix {
+    let mut mean = vec![0.0; x.cols()];
+    for i in 0..x.rows() {
+        mean.iter_mut().zip(x.row(i)).for_each(|(m, v)| *m += v / x.rows() as f64);
+    }
+    let mut out = x.clone();
+    for i in 0..x.rows() {
+        out.row_mut(i).iter_mut().zip(&mean).for_each(|(v, m)| *v -= m);
+    }
+    out
+}
+
+impl Plain {
+    /// Learns a metric by the solver asked for, which is not the exact one.
+    pub(super) fn fit_large(&self, data: &Training<'_>, observer: &mut dyn Observer) -> Result<Fit> {
+        let observer = &mut Timed::new(observer);
+        self.check_large(data)?;
+        let space = self.prepare(data)?;
+        if self.variant == Variant::Intra
+            && let Some(leak) = leak(&space.cloud)?
+        {
+            return closed_form(&space, &leak, self.trade_off);
+        }
+        let mut notes = Vec::new();
+        let (c, c_max) = match self.trade_off {
+            TradeOff::Absolute(c) => (c, None),
+            TradeOff::Relative(fraction) => {
+                let (c_max, above) = ceiling(&space.cloud, self.variant, observer)?;
+                if above > 1.02 * c_max {
+                    notes.push(format!(
+                        "c_max is only known to lie between {c_max:.6} and {above:.6}; c is a fraction of the former"
+                    ));
+                }
+                (fraction * c_max, Some(c_max))
+            }
+        };
+        let zero = 2.0 * space.cloud.pair_totals().0;
+        let solution = match self.solver {
+            Solver::Paper => self.fit_paper(data, &space, c, observer)?,
+            _ => self.fit_balanced(&space, c, data.start, observer)?,
+        };
+        if c_max.is_none() && solution.bound >= zero * (1.0 - 1e-6) {
+            return Err(self.too_large(c, ceiling(&space.cloud, self.variant, observer)?.0));
+        }
+        let duplicates = space.duplicates_across_classes();
+        if duplicates > 0 {
+            notes
+                .push(format!("{duplicates} pairs of equal rows have different labels: no metric can tell them apart"));
+        }
+        if solution.objective >= zero {
+            notes.push(format!(
+                "the metric is no better than the zero metric, whose objective is {zero}: give the solver more time, or \
+                 choose a smaller c"
+            ));
+        }
+        let metric = match self.solver {
+            Solver::Paper if solution.factor.rows() == 0 => {
+                return Err(self.too_large(c, ceiling(&space.cloud, self.variant, observer)?.0));
+            }
+            Solver::Paper => Metric::new(solution.factor.clone())?,
+            _ => Metric::new(space.factor(&solution.factor))?,
+        };
+        let outcome = Outcome::of(&solution).with_trade_off(Some(c), c_max).with_notes(notes);
+        Ok(Fit::new(metric, outcome))
+    }
+}

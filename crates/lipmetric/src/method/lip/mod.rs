@@ -1,0 +1,481 @@
+//! Lip^D and Lip^I: the parameters, which of them go together, and which solver takes them.
+
+mod exact;
+mod large;
+
+pub(super) use large::centred;
+
+use super::choose::{Family, Forms};
+use super::parameters::parameters;
+use super::spec::check_limits;
+use super::{Choose, Fit, Method, Training, choose};
+use crate::problem::{Anchor, Diameter, Slack, Variant};
+use crate::solver::{Observer, Stop};
+use crate::{Error, Result};
+use serde::{Deserialize, Serialize};
+
+/// The trade-off between diameter and margin violations.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub enum TradeOff {
+    /// `c` itself.
+    #[serde(rename = "c")]
+    Absolute(f64),
+    /// `c` as a fraction of `c_max`, at and above which the best metric is zero: it means the same on every data set.
+    #[serde(rename = "c_rel")]
+    Relative(f64),
+}
+
+impl TradeOff {
+    /// The paper's `c = 1`.
+    pub const PAPER: Self = Self::Absolute(1.0);
+    /// The default, a tenth of `c_max`.
+    pub const USUAL: Self = Self::Relative(0.1);
+}
+
+/// How much the rows of each class count.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum ClassWeights {
+    /// Every row counts as it is given.
+    #[default]
+    None,
+    /// Classes get equal total weight.
+    Balanced,
+    /// A factor per class, in the order of the labels' classes.
+    Given(Vec<f64>),
+}
+
+impl ClassWeights {
+    /// The weights of the rows.
+    fn of_rows(&self, data: &Training<'_>) -> Result<Vec<f64>> {
+        let n = data.x.rows();
+        let mut weights = data.weights.map_or_else(|| vec![1.0; n], <[f64]>::to_vec);
+        let classes = data.y.classes().len();
+        let factors = match self {
+            Self::None => return Ok(weights),
+            Self::Given(factors) => {
+                if factors.len() != classes {
+                    return Err(Error::shape("class weights", classes, factors.len()));
+                }
+                factors.clone()
+            }
+            Self::Balanced => {
+                let mut totals = vec![0.0; classes];
+                data.y.codes().iter().zip(&weights).for_each(|(&c, w)| totals[c as usize] += w);
+                let present = totals.iter().filter(|&&t| t > 0.0).count() as f64;
+                let total: f64 = totals.iter().sum();
+                totals.iter().map(|&t| if t > 0.0 { total / (present * t) } else { 1.0 }).collect()
+            }
+        };
+        data.y.codes().iter().zip(&mut weights).for_each(|(&c, w)| *w *= factors[c as usize]);
+        Ok(weights)
+    }
+}
+
+/// How Lip^D and Lip^I are solved. Every solver reports a certified gap.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Solver {
+    /// By the size and form of the problem: see [`Solver::automatic`]. It never changes the problem.
+    Auto,
+    /// The interior-point method: certified to 1e-6 and below.
+    Exact,
+    /// The method of multipliers with Newton steps, on a working set of pairs.
+    Augmented,
+    /// ADMM in two blocks, on a working set of pairs.
+    Admm,
+    /// The paper's Algorithm 1, iterate for iterate.
+    Paper,
+}
+
+impl Solver {
+    /// The solver for a problem of a size that every solver has: the exact one up to 36 features and 3,000 rows, where a
+    /// Newton system has at most 666 unknowns and many pairs may be active at once; above, [`Solver::Augmented`], which at
+    /// 5,000 rows of 10 features and a hundredth of `c_max` took a fifth of the time.
+    ///
+    /// ```
+    /// use lipmetric::method::Solver;
+    /// assert_eq!(Solver::automatic(414, 14), Solver::Exact);
+    /// assert_eq!(Solver::automatic(2_000, 784), Solver::Augmented);
+    /// ```
+    #[must_use]
+    pub fn automatic(rows: usize, features: usize) -> Self {
+        if features <= Self::EXACT_FEATURES && rows <= Self::EXACT_ROWS { Self::Exact } else { Self::Augmented }
+    }
+
+    /// Rows up to which [`Solver::automatic`] takes the exact solver.
+    pub const EXACT_ROWS: usize = 3_000;
+    /// Rows up to which the exact solver is taken for a slack per row, where a Newton system has an unknown for each.
+    pub const EXACT_ROWS_WITH_SLACK: usize = 1_500;
+    /// Features up to which the exact solver is taken.
+    pub const EXACT_FEATURES: usize = 36;
+
+    /// Its name in a [`Spec`](super::Spec).
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Exact => "exact",
+            Self::Augmented => "augmented",
+            Self::Admm => "admm",
+            Self::Paper => "paper",
+        }
+    }
+}
+
+parameters! {
+    /// Lip^D or Lip^I: the metric that maximises the Lipschitz margin ratio, to a certified gap.
+    ///
+    /// `F(M) = c max_P rho_M + sum_D max(0, 2 - rho_M)`, with D the pairs of different label and P all pairs (Lip^D) or those
+    /// of equal label (Lip^I); see [`Slack`] for the form with a slack per row.
+    ///
+    /// What is [`Choose::Auto`] is chosen on held-out rows, everything together, by the exact solver: what is given stays
+    /// unless something else is shown to be better.
+    ///
+    /// ```
+    /// use lipmetric::method::{Choose, Lip, Method, Training};
+    /// use lipmetric::{Labels, Matrix, solver::Silent};
+    /// let x = Matrix::from_rows(&[[0.0, 0.1], [0.2, 0.9], [0.1, 0.5], [1.0, 0.2], [1.1, 0.8], [0.9, 0.4]]);
+    /// let y = Labels::from_names(["a", "a", "a", "b", "b", "b"]);
+    /// let data = Training::new(&x, &y)?;
+    /// let fit = Lip::intra().c(0.1).fit(&data, &mut Silent)?;
+    /// assert!(fit.outcome.gap.unwrap() <= 1e-6);
+    /// let chosen = Lip::intra().slack(Choose::Auto).rank(Choose::Auto).fit(&data, &mut Silent)?.outcome.choice.unwrap();
+    /// assert!(chosen.chosen.slack.is_some() && chosen.chosen.rank == Some(1));
+    /// # Ok::<(), lipmetric::Error>(())
+    /// ```
+    pub struct Lip = "lip" {
+        /// Which pairs bound the diameter: all (Lip^D), or those of equal label (Lip^I).
+        variant: Choose<Variant> as impl Into<Choose<Variant>> = Choose::Value(Variant::Intra),
+        /// A slack per pair or per row.
+        slack: Choose<Slack> as impl Into<Choose<Slack>> = Choose::Value(Slack::Instance),
+        /// The trade-off between the diameter and violated margins: larger is smoother.
+        trade_off: Choose<TradeOff> as impl Into<Choose<TradeOff>> = Choose::Value(TradeOff::USUAL),
+        /// What the diameter is: the largest distance, as in the paper, the mean, or the mean of the longest.
+        diameter: Choose<Diameter> as impl Into<Choose<Diameter>> = Choose::Value(Diameter::Maximum),
+        /// A simple metric that the learned one is drawn towards.
+        anchor: Option<Anchor> as impl Into<Option<Anchor>> = None,
+        /// How the problem is solved.
+        solver: Solver = Solver::Auto,
+        /// The penalty of [`Solver::Paper`], 1 unless it is given; the other solvers choose and adapt theirs.
+        mu: Option<f64> as impl Into<Option<f64>> = None,
+        /// The largest rank of the metric, for [`Solver::Admm`] and [`Solver::Augmented`]; the gap is still that to the
+        /// optimum over all ranks. If it is chosen, the exact solver's metric is cut to the directions in which the mapped
+        /// rows vary most: the smallest rank with the best cross-validated accuracy.
+        rank: Choose<Option<usize>> as impl Into<Choose<Option<usize>>> = Choose::Value(None),
+        /// How much the rows of each class count.
+        class_weights: ClassWeights = ClassWeights::None,
+        /// The certified relative gap to reach; [`Solver::usual_tolerance`] unless it is given.
+        tolerance: Option<f64> as impl Into<Option<f64>> = None,
+        /// Steps, at most; [`Solver::usual_iterations`] unless it is given.
+        max_iterations: Option<usize> as impl Into<Option<usize>> = None,
+        /// Bytes that the largest matrices of the exact solver may take, 4 GiB unless it is given: beyond, the fit ends with
+        /// [`Status::MemoryLimit`](crate::solver::Status::MemoryLimit) and the best metric so far.
+        memory: Option<usize> as impl Into<Option<usize>> = None,
+        /// Decides which rows are held out together, where something is chosen.
+        seed: u64 = 0,
+    }
+}
+
+/// Lip^D or Lip^I with nothing left to choose.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Plain {
+    pub(super) variant: Variant,
+    pub(super) slack: Slack,
+    pub(super) diameter: Diameter,
+    pub(super) trade_off: TradeOff,
+    pub(super) solver: Solver,
+    pub(super) tolerance: f64,
+    pub(super) anchor: Option<Anchor>,
+    pub(super) mu: f64,
+    pub(super) rank: Option<usize>,
+    pub(super) class_weights: ClassWeights,
+    pub(super) max_iterations: usize,
+    pub(super) memory: usize,
+}
+
+impl Lip {
+    /// Lip^I: the diameter is that of the classes.
+    #[must_use]
+    pub fn intra() -> Self {
+        Self::new().variant(Variant::Intra)
+    }
+
+    /// Lip^D: the diameter is that of all rows.
+    #[must_use]
+    pub fn overall() -> Self {
+        Self::new().variant(Variant::Diameter)
+    }
+
+    /// Lip^D or Lip^I, and its trade-off, chosen on held-out rows.
+    #[must_use]
+    pub fn chosen() -> Self {
+        Self::new().variant(Choose::Auto).trade_off(Choose::Auto)
+    }
+
+    /// The trade-off as `c` itself.
+    #[must_use]
+    pub fn c(self, c: f64) -> Self {
+        self.trade_off(TradeOff::Absolute(c))
+    }
+
+    /// The trade-off as a fraction of `c_max`. The solvers other than the exact one know `c_max` from below: a note of the
+    /// outcome tells where by more than 2 %.
+    #[must_use]
+    pub fn c_rel(self, fraction: f64) -> Self {
+        self.trade_off(TradeOff::Relative(fraction))
+    }
+
+    /// Whether something is chosen on held-out rows.
+    #[must_use]
+    pub fn chooses(&self) -> bool {
+        self.chooses_form() || self.trade_off.is_auto() || self.rank.is_auto()
+    }
+
+    /// Whether the problem itself is chosen, not only its trade-off or what is kept of its solution.
+    pub(super) fn chooses_form(&self) -> bool {
+        self.variant.is_auto() || self.slack.is_auto() || self.diameter.is_auto()
+    }
+
+    /// With nothing left to choose: what is to be chosen has its usual value.
+    pub(super) fn plain(&self, solver: Solver) -> Plain {
+        Plain {
+            variant: self.variant.unwrap_or(Variant::Intra),
+            slack: self.slack.unwrap_or(Slack::Instance),
+            diameter: self.diameter.unwrap_or(Diameter::Maximum),
+            trade_off: self.trade_off.unwrap_or(TradeOff::USUAL),
+            solver,
+            tolerance: self.tolerance.unwrap_or(solver.usual_tolerance()),
+            anchor: self.anchor,
+            mu: self.mu.unwrap_or(1.0),
+            rank: self.rank.unwrap_or(None),
+            class_weights: self.class_weights.clone(),
+            max_iterations: self.max_iterations.unwrap_or(solver.usual_iterations()),
+            memory: self.memory.unwrap_or(Stop::MEMORY),
+        }
+    }
+
+    /// The solver for this form of the problem and these rows.
+    pub(super) fn solver_for(&self, slack: Slack, diameter: Diameter, data: &Training<'_>) -> Result<Solver> {
+        if self.solver != Solver::Auto {
+            return Ok(self.solver);
+        }
+        let (rows, features) = (data.x.rows(), data.x.cols());
+        match slack {
+            _ if diameter != Diameter::Maximum || self.anchor.is_some() => Ok(Solver::Exact),
+            Slack::Pair => Ok(Solver::automatic(rows, features)),
+            Slack::Instance if row_slack_is_feasible(data) => Ok(Solver::Exact),
+            Slack::Instance => Err(Error::parameter(
+                "slack",
+                format!(
+                    "{rows} rows of {features} features are too many for a slack per row: only the exact solver has it, which \
+                     is taken up to {} rows and {} features. Use `slack = pair`, another problem, which is solved at any \
+                     size; or `solver = exact`, which takes a minute or two at this limit and, beyond it, time that grows \
+                     with the cube of rows + features^2 / 2",
+                    Solver::EXACT_ROWS_WITH_SLACK,
+                    Solver::EXACT_FEATURES
+                ),
+            )),
+        }
+    }
+
+    /// The same as a fit on these rows has it.
+    pub(super) fn used(&self, data: &Training<'_>) -> Result<Self> {
+        if self.chooses() {
+            return Ok(self.clone());
+        }
+        let plain = self.plain(Solver::Auto);
+        let solver = self.solver_for(plain.slack, plain.diameter, data)?;
+        let plain = self.plain(solver);
+        Ok(self.clone().solver(solver).tolerance(plain.tolerance).max_iterations(plain.max_iterations))
+    }
+
+    /// The choice of the solver and what it rests on, in a sentence.
+    fn explain(&self, plain: &Plain, data: &Training<'_>) -> String {
+        let (rows, features, classes) = (data.x.rows(), data.x.cols(), data.y.classes().len());
+        let why = if plain.diameter != Diameter::Maximum || self.anchor.is_some() {
+            "no other solver has this form of the problem".to_owned()
+        } else {
+            let (most, slack) = match plain.slack {
+                Slack::Instance => (Solver::EXACT_ROWS_WITH_SLACK, " with a slack per row"),
+                Slack::Pair => (Solver::EXACT_ROWS, ""),
+            };
+            format!("the exact solver serves up to {most} rows{slack} and {} features", Solver::EXACT_FEATURES)
+        };
+        let solver = plain.solver.name();
+        format!("solver auto: {solver} for {rows} rows, {features} features, {classes} classes; {why}")
+    }
+
+    /// Fits a problem with nothing left to choose, by its solver or, where that is open, the one for its size.
+    pub(super) fn fit_plain(&self, mut plain: Plain, data: &Training<'_>, observer: &mut dyn Observer) -> Result<Fit> {
+        if plain.solver == Solver::Auto {
+            let solver = self.solver_for(plain.slack, plain.diameter, data)?;
+            let usual = self.plain(solver);
+            plain = Plain { solver, tolerance: usual.tolerance, max_iterations: usual.max_iterations, ..plain };
+            observer.decided(&self.explain(&plain, data));
+        }
+        match plain.solver {
+            Solver::Auto | Solver::Exact => plain.fit_exactly(data, observer),
+            Solver::Augmented | Solver::Admm | Solver::Paper => plain.fit_large(data, observer),
+        }
+    }
+
+    /// The exact problem that `c_max` and a path are of.
+    fn exact(&self, data: &Training<'_>) -> Result<Plain> {
+        Method::check(self)?;
+        data.check_for(self)?;
+        if !matches!(self.solver, Solver::Auto | Solver::Exact) {
+            return Err(Error::parameter(
+                "solver",
+                "this is computed by the exact solver: leave it out, or use `solver = exact`",
+            ));
+        }
+        let choices = [
+            ("variant", self.variant.is_auto()),
+            ("slack", self.slack.is_auto()),
+            ("diameter", self.diameter.is_auto()),
+            ("rank", self.rank.is_auto()),
+        ];
+        if let Some((name, _)) = choices.into_iter().find(|(_, auto)| *auto) {
+            let message = "this is of one slack, diameter and variant, and of all directions; only a fit chooses";
+            return Err(Error::parameter(name, message));
+        }
+        Ok(self.plain(Solver::Exact))
+    }
+
+    /// `c_max`: the trade-off at and above which the best metric is zero, to a relative accuracy of 1e-7; with a slack per
+    /// row, or a diameter between the mean and the maximum, of 1e-4.
+    ///
+    /// # Errors
+    /// If the data do not allow a fit, or the observer stops the computation.
+    pub fn c_max(&self, data: &Training<'_>, observer: &mut dyn Observer) -> Result<f64> {
+        self.exact(data)?.c_max(data, observer)
+    }
+
+    /// Fits by the exact solver for several trade-offs, given as fractions of `c_max`, each started from the one before it:
+    /// give them in descending (or ascending) order. Every fit is certified as a single one is. Stops early where the
+    /// observer says so: the last fit's status tells.
+    ///
+    /// # Errors
+    /// If the data or the parameters do not allow a fit, or a fraction is not between 0 and 1.
+    pub fn path(&self, data: &Training<'_>, fractions: &[f64], observer: &mut dyn Observer) -> Result<Vec<Fit>> {
+        self.exact(data)?.path(data, fractions, observer)
+    }
+
+    fn check_values(&self) -> Result<()> {
+        check_limits(self.tolerance.unwrap_or(1e-6), self.max_iterations.unwrap_or(1))?;
+        if let Choose::Value(Diameter::Cvar(level)) = self.diameter
+            && !(level > 0.0 && level < 1.0)
+        {
+            return Err(Error::parameter("diameter", format!("a level of {level} is not between 0 and 1")));
+        }
+        let positive = |name, value: f64, more: &str| {
+            if value > 0.0 && value.is_finite() {
+                return Ok(());
+            }
+            Err(Error::parameter(name, format!("{value} is not positive and finite{more}")))
+        };
+        if let Some(anchor) = self.anchor {
+            positive("anchor.weight", anchor.weight, "")?;
+        }
+        positive("mu", self.mu.unwrap_or(1.0), "; the paper uses 1")?;
+        match self.trade_off {
+            Choose::Value(TradeOff::Absolute(c)) => positive("c", c, "")?,
+            Choose::Value(TradeOff::Relative(c)) if !(c > 0.0 && c < 1.0) => {
+                return Err(Error::parameter("c_rel", format!("{c} is not between 0 and 1")));
+            }
+            _ => {}
+        }
+        if let ClassWeights::Given(factors) = &self.class_weights
+            && let Some(k) = factors.iter().position(|f| !(f.is_finite() && *f > 0.0))
+        {
+            let message = format!("class {k} has weight {}, but weights must be positive", factors[k]);
+            return Err(Error::parameter("class_weights", message));
+        }
+        if self.rank == Choose::Value(Some(0)) {
+            return Err(Error::parameter("rank", "0 is not a rank from 1 to the number of features"));
+        }
+        Ok(())
+    }
+
+    /// Refuses what no solver, or not the one asked for, has.
+    fn check_together(&self) -> Result<()> {
+        let refused = |name, message: String| Err(Error::parameter(name, message));
+        let exact = matches!(self.solver, Solver::Auto | Solver::Exact);
+        let solver = self.solver.name();
+        if self.mu.is_some() && self.solver != Solver::Paper {
+            return refused("mu", "it belongs to `solver = paper`; leave it out, or add that".to_owned());
+        }
+        if matches!(self.rank, Choose::Value(Some(_))) && !matches!(self.solver, Solver::Admm | Solver::Augmented) {
+            let message = "a given rank belongs to `solver = admm` and `solver = augmented`; add one of them, or use `rank = auto`";
+            return refused("rank", message.to_owned());
+        }
+        if self.chooses() && !exact {
+            let message = "what is `auto` is chosen by the exact solver: leave it out, or use `solver = exact`";
+            return refused("solver", message.to_owned());
+        }
+        let only_exact = self.diameter != Choose::Value(Diameter::Maximum) || self.anchor.is_some();
+        if only_exact && !exact {
+            let message =
+                format!("`{solver}` has neither `diameter` nor `anchor`; use `solver = exact`, or leave them out");
+            return refused("solver", message);
+        }
+        if self.slack != Choose::Value(Slack::Pair) && !exact {
+            let message = format!(
+                "a slack per row cannot be solved by `{solver}`; use `slack = pair`, another problem, or `solver = exact`"
+            );
+            return refused("slack", message);
+        }
+        if matches!(self.trade_off, Choose::Value(TradeOff::Absolute(_))) && self.chooses_form() {
+            let message = "one c means different things for different slacks, diameters or variants; to choose among them give \
+                           a fraction of c_max, such as `c_rel = 0.1`, or use `c = auto`";
+            return refused("c", message.to_owned());
+        }
+        Ok(())
+    }
+}
+
+/// Whether the exact solver is taken for a slack per row of these.
+pub(super) fn row_slack_is_feasible(data: &Training<'_>) -> bool {
+    data.x.rows() <= Solver::EXACT_ROWS_WITH_SLACK && data.x.cols() <= Solver::EXACT_FEATURES
+}
+
+impl Plain {
+    /// The form of the problem.
+    pub(super) fn form(&self) -> (Variant, Slack, Diameter) {
+        (self.variant, self.slack, self.diameter)
+    }
+
+    /// The same in another form.
+    pub(super) fn in_form(mut self, (variant, slack, diameter): (Variant, Slack, Diameter)) -> Self {
+        (self.variant, self.slack, self.diameter) = (variant, slack, diameter);
+        self
+    }
+}
+
+impl Method for Lip {
+    fn name(&self) -> &'static str {
+        match self.variant {
+            Choose::Auto => Self::NAME,
+            Choose::Value(Variant::Diameter) => "lip-d",
+            Choose::Value(Variant::Intra) => "lip-i",
+        }
+    }
+
+    fn check(&self) -> Result<()> {
+        self.check_values()?;
+        self.check_together()
+    }
+
+    fn fit(&self, data: &Training<'_>, observer: &mut dyn Observer) -> Result<Fit> {
+        Method::check(self)?;
+        data.check_for(self)?;
+        if self.chooses() {
+            let family = Family::Forms(Box::new(Forms::new(self.clone(), data)?));
+            return choose::fit(&family, self.seed, data, observer);
+        }
+        self.fit_plain(self.plain(self.solver), data, observer)
+    }
+}
