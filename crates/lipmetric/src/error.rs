@@ -5,14 +5,16 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// What can go wrong between a table and a fitted model.
 ///
-/// Messages name the parameter, column or row, what was found, and what to do about it.
+/// Messages name the parameter, column or row, what was found, and what to do about it. A parameter is called by the name that it
+/// has in Rust: in a sentence it is "the parameter `name`", or `` `name = value` `` where a value is meant, so that a program
+/// with other spellings can put them in.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// A parameter is outside its range or does not fit the others.
     #[error("parameter `{name}`: {message}")]
     Parameter {
-        /// The parameter's name as the user knows it.
+        /// The parameter's name: that of a field, such as `max_iterations`; `anchor.weight` is a field of a field.
         name: &'static str,
         /// What was found, what is allowed, and the remedy.
         message: String,

@@ -19,7 +19,7 @@ use std::path::PathBuf;
 
 /// Learn a distance from a labelled table
 ///
-/// Columns are told apart by their content: numbers, truth values (true/false, yes/no) and categories, which are one-hot
+/// The type of a column is found from its content: numbers, truth values (true/false, yes/no) and categories, which are one-hot
 /// encoded. Missing values are filled and numeric features scaled. All of it is stored in the model and done again, the
 /// same way, in `predict` and `transform`.
 #[derive(clap::Args)]

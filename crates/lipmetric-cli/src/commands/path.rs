@@ -15,7 +15,7 @@ use serde::Serialize;
 
 /// Learn Lip^D or Lip^I for a sequence of trade-offs, and show what each distance rests on
 ///
-/// From c near c_max, where nothing is learned, down to a small part of it, in equal ratios. Each distance is certified. The
+/// From c near c_max, where the metric is nearly zero, down to a small part of it, in equal ratios. Each distance is certified. The
 /// support pairs are those whose margin or length decides the optimum: different labels that push apart, and the longest pairs
 /// that bound the diameter.
 #[derive(clap::Args)]

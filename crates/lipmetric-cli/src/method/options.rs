@@ -36,16 +36,20 @@ fn option_of(field: &str) -> &str {
     RENAMED.iter().find(|(_, fields)| fields[0] == field).map_or(field, |(option, _)| option)
 }
 
-/// A message of the library with its parameters as options: `` `slack = pair` `` is `` `--slack pair` `` here.
+/// A message of the library with its parameters as options: `` `slack = pair` `` is `` `--slack pair` `` here, and the parameter
+/// `` `max_iterations` `` is `` `--max-iter` ``.
 pub(crate) fn in_flags(message: &str) -> String {
     let fields: Vec<&str> = Spec::all().iter().flat_map(|s| s.fields().iter().map(|f| f.name)).collect();
     let known = |name: &str| fields.contains(&name) || name == "c" || name == "start" || OTHERS.contains(&name);
-    let mut parts: Vec<String> = message.replace("the parameter `", "`--").split('`').map(str::to_owned).collect();
-    for part in parts.iter_mut().skip(1).step_by(2) {
-        if let Some((name, value)) = part.split_once(" = ")
+    let mut parts: Vec<String> = message.split('`').map(str::to_owned).collect();
+    for at in (1..parts.len()).step_by(2) {
+        let name = parts[at].clone();
+        if let Some(before) = parts[at - 1].strip_suffix("the parameter ") {
+            (parts[at - 1], parts[at]) = (before.to_owned(), flag_of(&name));
+        } else if let Some((name, value)) = name.split_once(" = ")
             && known(name)
         {
-            *part = format!("{} {value}", flag(option_of(name)));
+            parts[at] = format!("{} {value}", flag_of(name));
         }
     }
     parts.join("`")
@@ -170,17 +174,19 @@ pub(crate) fn merged(own: &Given, others: &Given) -> Given {
     out
 }
 
-/// A number as the help prints it.
+/// A number as a person writes it.
 fn number(value: &Value) -> String {
     match value.as_f64() {
         Some(v) if v != 0.0 && v <= 0.01 => format!("{v:e}"),
-        _ => value.to_string(),
+        Some(v) => v.to_string(),
+        None => value.to_string(),
     }
 }
 
 /// A field's value in the command line's words.
 fn worded(value: &Value) -> String {
     match value {
+        Value::String(text) if text == "maximum" => "max".to_owned(),
         Value::String(text) => text.clone(),
         Value::Number(_) => number(value),
         Value::Object(map) if map.len() == 1 => {
@@ -227,7 +233,7 @@ fn defaults(option: &str, none: &str) -> Vec<(String, Vec<String>)> {
         Some((_, all)) => all.push(who),
         None => out.push((value, vec![who])),
     };
-    let mut by_solver = Vec::new();
+    let mut by_solver = (String::new(), Vec::new());
     for method in Method::value_variants() {
         let spec = method.base();
         let Some(field) = field_of(option, &spec) else { continue };
@@ -246,7 +252,8 @@ fn defaults(option: &str, none: &str) -> Vec<(String, Vec<String>)> {
                 };
                 add(usual(Solver::Exact), method.typed());
                 if *method != Method::Lip {
-                    by_solver.push((usual(Solver::Augmented), method.typed()));
+                    by_solver.0 = usual(Solver::Augmented);
+                    by_solver.1.push(method.typed());
                 }
             }
             (_, Value::Null) if none.is_empty() => {}
@@ -254,21 +261,72 @@ fn defaults(option: &str, none: &str) -> Vec<(String, Vec<String>)> {
             _ => add(worded(&value), method.typed()),
         }
     }
-    for (value, method) in by_solver {
-        add(value, format!("{method} by another solver"));
+    if let (value, Some(last)) = (by_solver.0, by_solver.1.last_mut()) {
+        last.push_str(" by another solver than exact");
+        out.push((value, by_solver.1));
     }
     out
 }
 
 /// The help of an option: what it is, which methods have it, and their defaults.
 pub(crate) fn help(option: &str, text: &str, none: &str) -> String {
-    let mut out = format!("{text} ({})", methods_with(option).join(", "));
-    let defaults = defaults(option, none);
-    let shown: Vec<String> = match &defaults[..] {
-        [] => return out,
-        [(value, _)] => vec![value.clone()],
-        several => several.iter().map(|(value, who)| format!("{}: {value}", who.join(", "))).collect(),
-    };
-    out += &format!(" [default: {}]", shown.join("; "));
-    out
+    let owners = methods_with(option);
+    let defaults = if option == "balanced" { Vec::new() } else { defaults(option, none) };
+    let each = |(value, who): &(String, Vec<String>)| format!("{}: {value}", who.join(", "));
+    match &defaults[..] {
+        [] => format!("{text} ({})", owners.join(", ")),
+        [(value, who)] if who.len() == owners.len() => format!("{text} ({}) [default: {value}]", owners.join(", ")),
+        several => {
+            let shown: Vec<String> = several.iter().map(each).collect();
+            format!("{text} ({}) [default: {}]", owners.join(", "), shown.join("; "))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_have_flags_where_the_library_has_parameters() {
+        for (library, here) in [
+            ("use `slack = pair`, or `solver = exact`", "use `--slack pair`, or `--solver exact`"),
+            ("the parameter `label` names it", "`--label` names it"),
+            ("raise the parameter `max_iterations`", "raise `--max-iter`"),
+            ("leave it out with `ignore = a b`", "leave it out with `--ignore a b`"),
+            ("insist with `kind = zip=category`", "insist with `--kind zip=category`"),
+            ("column `slack` has `x = y`, and `tolerance", "column `slack` has `x = y`, and `tolerance"),
+            ("use `c = auto` or `c_rel = 0.1`", "use `--c auto` or `--c-rel 0.1`"),
+        ] {
+            assert_eq!(in_flags(library), here);
+        }
+        for (field, flag) in [
+            ("tolerance", "--tol"),
+            ("max_iterations", "--max-iter"),
+            ("anchor.weight", "--anchor-weight"),
+            ("trade_off", "--c"),
+            ("c_rel", "--c-rel"),
+            ("class_weights", "--balanced"),
+            ("start", "--warm-start"),
+            ("train_fraction", "--train-fraction"),
+        ] {
+            assert_eq!(flag_of(field), flag);
+        }
+    }
+
+    #[test]
+    fn every_option_belongs_to_a_method_and_says_so() {
+        for option in ALL {
+            let owners = methods_with(option);
+            assert!(!owners.is_empty(), "{option}");
+            assert!(help(option, "what", "none").contains(&format!("({})", owners.join(", "))), "{option}");
+            for &method in Method::value_variants() {
+                let refused = check(option, method, "add --method").map_err(|e| e.to_string());
+                match refused {
+                    Ok(()) => assert!(owners.contains(&method.typed())),
+                    Err(text) => assert!(text.starts_with(&format!("{} belongs to ", flag(option))), "{text}"),
+                }
+            }
+        }
+    }
 }

@@ -123,12 +123,16 @@ fn help_tells_every_default() {
     for told in [
         "lip-d, lip-i, lip, lmml: 1e-6",
         "lip-local: 1e-2",
-        "lmnn, mcml, lip-d by another solver, lip-i by another solver: 1e-3",
+        "lmnn, mcml: 1e-3",
+        "lip-d, lip-i by another solver than exact: 1e-3",
         "nca: 1e-5",
-        "lip-d by another solver, lip-i by another solver: 100000",
+        "lip-d, lip-i by another solver than exact: 100000",
         "lip-local: 1000",
         "lip-d, lip-i: 0.1; lip-local: 0.2",
         "(lmnn) [default: 3]",
+        "(lmml) [default: 1]",
+        "(lip-d, lip-i, lip) [default: max]",
+        "(lip-d, lip-i, lip) [default: lip: auto]",
         "lip-d, lip-i, lip: instance; lmnn: pair",
     ] {
         assert!(help.contains(told), "`{told}` is not in {help}");

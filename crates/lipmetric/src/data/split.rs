@@ -24,7 +24,7 @@ pub struct Split {
 pub fn holdouts(labels: &Labels, fraction: f64, repeats: usize, seed: u64) -> Result<Vec<Split>> {
     if !(fraction > 0.0 && fraction < 1.0) {
         return Err(Error::parameter(
-            "train-fraction",
+            "train_fraction",
             format!("{fraction} is not between 0 and 1 (both excluded), e.g. 0.6"),
         ));
     }

@@ -353,7 +353,7 @@ pub(super) fn note_collapse(metric: &Metric, x: &Matrix, notes: &mut Vec<String>
         (1..mapped.rows()).any(|i| (mapped[(i, k)] - first).abs() > 1e-12 * first.abs().max(1e-300))
     });
     if !spread {
-        notes.push("the metric maps all rows to one point: it tells nothing apart".to_owned());
+        notes.push("the metric maps all rows to one point: every distance is zero".to_owned());
     }
     Ok(())
 }

@@ -163,7 +163,7 @@ pub struct Outcome {
     pub status: Status,
     /// The trade-off parameter that was used.
     pub c: Option<f64>,
-    /// The trade-off from which on the zero metric is optimal.
+    /// `c_max`, at and above which the best metric is zero.
     pub c_max: Option<f64>,
     /// Objective at the returned metric.
     pub objective: Option<f64>,
@@ -207,7 +207,7 @@ impl Outcome {
         }
     }
 
-    /// The same with the trade-off that was used, and the one from which on the zero metric is optimal.
+    /// The same with the trade-off that was used, and `c_max`.
     #[must_use]
     pub(crate) fn with_trade_off(self, c: Option<f64>, c_max: Option<f64>) -> Self {
         Self { c, c_max, ..self }

@@ -124,7 +124,7 @@ impl Preparation {
                 };
                 if missing > 0 && fill == Fill::Error {
                     return Err(Error::data(format!(
-                        "column `{}` has {missing} missing values, which `--fill error` refuses; choose another rule",
+                        "column `{}` has {missing} missing values, which `fill = error` refuses; choose another rule",
                         feature.name
                     )));
                 }

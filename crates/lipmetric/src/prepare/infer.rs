@@ -127,7 +127,7 @@ fn guess(table: &Table, column: &Column, parsed: &Parsed<'_>) -> Result<Kind> {
         let first = odd[0];
         return Err(Error::data(format!(
             "{}, column `{}`: `{}` is not a (finite) number, but {} of the column's {present} values are; mend the cell, \
-             or leave the column out with `--ignore`, or take it as names with `--kind {}=category`",
+             or leave the column out with the parameter `ignore`, or take it as names with `kind = {}=category`",
             table.place(first),
             column.name,
             excerpt(&cell_text(&column.values, first)),
@@ -145,7 +145,7 @@ fn refuse_identifier(table: &Table, column: &Column, levels: usize, present: usi
     }
     Err(Error::data(format!(
         "{}: column `{}` has {levels} different texts on {present} rows, as an identifier would; leave it out with \
-         `--ignore {}`, or insist with `--kind {}=category`",
+         `ignore = {}`, or insist with `kind = {}=category`",
         table.origin, column.name, column.name, column.name
     )))
 }
@@ -156,7 +156,7 @@ fn read(table: &Table, column: &Column, kind: Option<Kind>) -> Result<(Encoding,
     let present = parsed.present();
     if present == 0 {
         return Err(Error::data(format!(
-            "{}: every value of column `{}` is missing; leave it out with `--ignore {}`",
+            "{}: every value of column `{}` is missing; leave it out with `ignore = {}`",
             table.origin, column.name, column.name
         )));
     }

@@ -130,7 +130,7 @@ pub(super) fn codes(table: &Table, column: &Column, levels: &[String], unseen: U
             (Some(k), _) => Ok(k as u32),
             (None, Unseen::Ignore) => Ok(Cells::UNSEEN),
             (None, Unseen::Error) => Err(Error::data(format!(
-                "{}: level `{}` was not seen in training (known: {}); `--unseen ignore` encodes it as none of them",
+                "{}: level `{}` was not seen in training (known: {}); `unseen = ignore` encodes it as none of them",
                 place(table, column, i),
                 excerpt(&text),
                 list(levels)

@@ -143,7 +143,7 @@ impl Schema {
         };
         if let Some(new) = table.columns.iter().find(|c| !known(&c.name)) {
             return Err(Error::data(format!(
-                "{}: column `{}` was not there when the model was fitted; remove it, or leave it out with `--ignore`",
+                "{}: column `{}` was not there when the model was fitted; remove it, or leave it out with the parameter `ignore`",
                 table.origin, new.name
             )));
         }
@@ -252,7 +252,7 @@ impl Schema {
             (table.columns.len() == full).then_some(label.index)
         };
         let column = at.and_then(|i| table.columns.get(i)).ok_or_else(|| {
-            Error::data(format!("{}: no label column `{}`; `--label` names it", table.origin, label.name))
+            Error::data(format!("{}: no label column `{}`; the parameter `label` names it", table.origin, label.name))
         })?;
         (0..table.rows())
             .map(|i| {

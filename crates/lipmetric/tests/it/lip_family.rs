@@ -108,7 +108,7 @@ fn an_anchor_makes_the_optimum_unique_and_draws_it_in() {
     }
     let wrong =
         pairwise(Variant::Intra).anchor(Anchor { towards: Towards::Euclid, weight: -1.0 }).fit(&data, &mut Silent);
-    assert!(wrong.unwrap_err().to_string().contains("anchor-weight"));
+    assert!(wrong.unwrap_err().to_string().contains("anchor.weight"));
 }
 
 #[test]

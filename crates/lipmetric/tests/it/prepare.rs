@@ -45,7 +45,7 @@ fn a_stray_text_in_a_numeric_column_is_named_with_its_place_and_the_remedy() {
     let m = refusal(&t);
     assert!(m.contains("t.csv, line 4, column `age`: `abc`"), "{m}");
     assert!(m.contains("3 of the column's 4 values"), "{m}");
-    assert!(m.contains("--kind age=category"), "{m}");
+    assert!(m.contains("kind = age=category"), "{m}");
     let t = table(&[("age", &["30", "inf"]), ("y", &["a", "b"])]);
     assert!(refusal(&t).contains("line 3, column `age`: `inf` is not a (finite) number"));
 }
@@ -57,7 +57,7 @@ fn columns_without_values_identifiers_and_missing_labels_are_refused_by_name() {
     let ids: Vec<String> = (0..30).map(|i| format!("p{i}")).collect();
     let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
     let t = table(&[("id", &ids), ("y", &["a"; 30])]);
-    assert!(refusal(&t).contains("--ignore id"), "{}", refusal(&t));
+    assert!(refusal(&t).contains("ignore = id"), "{}", refusal(&t));
     let t = table(&[("n", &["1", "2"]), ("y", &["a", ""])]);
     let schema = Schema::infer(&t, &Roles::default()).unwrap();
     assert!(schema.labels(&t).unwrap_err().to_string().contains("line 3, column `y`: the label is missing"));
