@@ -1,3 +1,4 @@
+use super::Kind;
 use crate::Matrix;
 use std::ops::Range;
 
@@ -35,42 +36,26 @@ impl Cloud {
         Self { x: x.select_rows(&origin), class, weight, uniform, origin, blocks }
     }
 
-    /// About `target` of the points, evenly spaced within each class, at least two of each where there are.
-    pub(crate) fn thinned(&self, target: usize) -> Self {
-        let n = self.len();
-        let mut keep = Vec::new();
-        let mut start = 0;
-        while start < n {
-            let end = start + self.class[start..].iter().take_while(|&&c| c == self.class[start]).count();
-            let size = end - start;
-            let take = (size * target).div_ceil(n).max(2).min(size);
-            keep.extend((0..take).map(|k| start + k * size / take));
-            start = end;
-        }
-        let class: Vec<u32> = keep.iter().map(|&i| self.class[i]).collect();
-        let blocks = blocks(&class);
-        Self {
-            x: self.x.select_rows(&keep),
-            weight: keep.iter().map(|&i| self.weight[i]).collect(),
-            uniform: self.uniform,
-            origin: keep.iter().map(|&i| self.origin[i]).collect(),
-            class,
-            blocks,
-        }
-    }
-
     /// The listed points, in ascending order, with other weights.
     pub(crate) fn part(&self, keep: &[usize], weight: Vec<f64>) -> Self {
         let class: Vec<u32> = keep.iter().map(|&i| self.class[i]).collect();
         let blocks = blocks(&class);
-        Self {
-            x: self.x.select_rows(keep),
-            weight,
-            uniform: false,
-            origin: keep.iter().map(|&i| self.origin[i]).collect(),
-            class,
-            blocks,
-        }
+        let origin = keep.iter().map(|&i| self.origin[i]).collect();
+        Self { x: self.x.select_rows(keep), weight, uniform: false, origin, class, blocks }
+    }
+
+    /// About `target` of the points, evenly spaced within each class, at least two of each where there are.
+    pub(crate) fn thinned(&self, target: usize) -> Self {
+        let keep: Vec<usize> = self.classes().into_iter().flat_map(|class| self.spaced(class, target)).collect();
+        let weight = keep.iter().map(|&i| self.weight[i]).collect();
+        Self { uniform: self.uniform, ..self.part(&keep, weight) }
+    }
+
+    /// The share of a class, evenly spaced, where about `target` of all points are taken; at least two if there are.
+    pub(crate) fn spaced(&self, class: Range<usize>, target: usize) -> impl Iterator<Item = usize> + use<> {
+        let size = class.len();
+        let take = (size * target).div_ceil(self.len()).max(2).min(size);
+        (0..take).map(move |k| class.start + k * size / take)
     }
 
     /// A smaller problem like this one: about `push` of the points, evenly spaced within each class, keep their weight; of
@@ -92,15 +77,41 @@ impl Cloud {
         let mut keep: Vec<usize> = (0..self.len()).filter(|&i| pushes[i]).collect();
         keep.extend(others.iter().map(|o| o.1));
         keep.sort_unstable();
-        let class: Vec<u32> = keep.iter().map(|&i| self.class[i]).collect();
-        let blocks = blocks(&class);
-        Self {
-            x: self.x.select_rows(&keep),
-            weight: keep.iter().map(|&i| if pushes[i] { self.weight[i] } else { 0.0 }).collect(),
-            uniform: false,
-            origin: keep.iter().map(|&i| self.origin[i]).collect(),
-            class,
-            blocks,
+        let weight = keep.iter().map(|&i| if pushes[i] { self.weight[i] } else { 0.0 }).collect();
+        self.part(&keep, weight)
+    }
+
+    /// The points of each class.
+    pub(crate) fn classes(&self) -> Vec<Range<usize>> {
+        runs(&self.class)
+    }
+
+    /// The mean of some points, whatever their weights.
+    pub(crate) fn mean(&self, group: Range<usize>) -> Vec<f64> {
+        let mut mean = vec![0.0; self.x.cols()];
+        let count = group.len() as f64;
+        for i in group {
+            mean.iter_mut().zip(self.x.row(i)).for_each(|(m, v)| *m += v / count);
+        }
+        mean
+    }
+
+    /// The same with their weights.
+    pub(crate) fn weighted_mean(&self, group: Range<usize>) -> Vec<f64> {
+        let total: f64 = self.weight[group.clone()].iter().sum();
+        let mut mean = vec![0.0; self.x.cols()];
+        for i in group {
+            mean.iter_mut().zip(self.x.row(i)).for_each(|(m, v)| *m += self.weight[i] * v / total);
+        }
+        mean
+    }
+
+    /// Which pairs between two blocks have the same label.
+    pub(super) fn kind(&self, a: usize, b: usize) -> Kind {
+        match (self.blocks[a].1, self.blocks[b].1) {
+            (Some(c), Some(d)) if c == d => Kind::Same,
+            (Some(_), Some(_)) => Kind::Different,
+            _ => Kind::Mixed,
         }
     }
 
@@ -133,11 +144,20 @@ impl Cloud {
     }
 }
 
+/// Ranges of equal classes.
+fn runs(class: &[u32]) -> Vec<Range<usize>> {
+    let mut start = 0;
+    let range = |run: &[u32]| {
+        start += run.len();
+        start - run.len()..start
+    };
+    class.chunk_by(|a, b| a == b).map(range).collect()
+}
+
 fn blocks(class: &[u32]) -> Vec<(Range<usize>, Option<u32>)> {
     let mut out: Vec<(Range<usize>, Option<u32>)> = Vec::new();
-    let mut start = 0;
-    while start < class.len() {
-        let size = class[start..].iter().take_while(|&&c| c == class[start]).count();
+    for Range { start, end } in runs(class) {
+        let size = end - start;
         if size >= OWN_BLOCK {
             let parts = size.div_ceil(BLOCK);
             out.extend(
@@ -146,10 +166,9 @@ fn blocks(class: &[u32]) -> Vec<(Range<usize>, Option<u32>)> {
         } else {
             match out.last_mut() {
                 Some((range, label)) if label.is_none() && range.len() + size <= BLOCK => range.end += size,
-                _ => out.push((start..start + size, (size == class.len()).then_some(class[start]))),
+                _ => out.push((start..end, (size == class.len()).then_some(class[start]))),
             }
         }
-        start += size;
     }
     // A small class alone in its block was marked as mixed so that others could join it: that is always correct,
     // since a mixed tile looks at the labels.

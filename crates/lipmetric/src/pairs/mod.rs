@@ -1,21 +1,62 @@
-//! Unordered pairs of rows in tiles: the hot kernels.
+//! Passes over all pairs of rows: the hot kernels.
 //!
-//! A [`Cloud`] is a set of weighted, labelled points, sorted by class and cut into blocks; a tile is a block against a
-//! block. Distances of a tile come from one matrix product (`rho = g_i + g_j - 2 z_i . z_j`), sums over pairs are a
-//! map over tiles followed by a reduction in the tiles' fixed order: nothing of size N^2 is held, and results are
-//! bit-identical for any number of threads.
+//! Nearly everything that a solver wants to know of N rows is a question to their N (N - 1) / 2 unordered pairs: the sum of
+//! the hinges, the longest pair, the pairs near a kink, a weighted sum of outer products. None of the answers is large, and
+//! nothing of size N^2 is ever held. So all of them are asked in one way: [`scan`] takes the pairs past a [`Pass`].
+//!
+//! **What is reduced.** A pass sees pairs in runs ([`Run`]): one row against consecutive others, all of the same label or all
+//! of another, with their squared distances under one metric or two. It adds what it finds to a *part*, and it may give each
+//! pair a weight; the scan then returns `sum of w_ij (x_i - x_j)(x_i - x_j)^T` as well.
+//!
+//! **Why in tiles.** The points of a [`Cloud`] are sorted by class and cut into blocks of at most 128. The distances between
+//! two blocks, a tile, come from one matrix product (`rho = g_i + g_j - 2 z_i . z_j`, see [`Embedding`]), which is many times
+//! faster than pair by pair, and a tile of distances stays in the cache while the pass looks at it. Classes of a few points
+//! share a block; their tiles are mixed, and cut into runs by label. A pass says which tiles it wants at all
+//! ([`Pass::wanted`]).
+//!
+//! **Why in a fixed order.** Floating-point sums depend on their order. The unit of work is a *row of tiles*, a block against
+//! itself and all later ones. What a row of tiles gives does not depend on who computes it or when; the parts are merged in
+//! the order of the rows. Results are therefore the same to the last bit for any number of threads.
+//!
+//! **What a part is.** Plain data that serde can write: sums, counts, short lists. It holds no closure, no reference, no lock.
+//! Its default is the part of no pairs.
+//!
+//! **Who computes.** An [`Executor`] is given the number of rows of tiles and a function from such a number to its part, and
+//! hands the parts over in order. [`Threads`] is the one in use: the rows go to the threads of this process, the parts of a
+//! bounded number of them at a time are held. A cluster would be another one. Every process holds the same cloud (sent
+//! once) and is told the metric's factor (features x rank, sent for each pass); each computes the parts of some rows and
+//! sends them to all; each merges all of them in order, and has the same bits as one process alone. A test sends every part
+//! through JSON and back in this way.
+//!
+//! A new question is a new pass: a struct with what it needs to know, a part, `visit` and `merge`. Questions of several
+//! solvers are in [`pass`]; one that speaks of a solver's own types stands beside that solver. [`Softmax`] is the exception: a
+//! row's chances need all of the row's distances at once, so that it goes through whole rows; its tasks run on the same
+//! executors.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `cloud` | the points, their classes and blocks |
+//! | `embedding` | points under a metric, ready for products |
+//! | `scan` | the pass over all pairs |
+//! | `executor` | who computes the parts |
+//! | `pass/` | questions that several solvers ask |
+//! | `outer` | sums of outer products over listed pairs |
+//! | `softmax` | the chance of each row to pick each other as its neighbour |
 
 mod cloud;
-mod laplacian;
+mod embedding;
+mod executor;
+mod outer;
+pub(crate) mod pass;
+mod scan;
 mod softmax;
-mod sweep;
-mod tiles;
 
 #[cfg(test)]
 pub(crate) mod tests;
 
 pub(crate) use cloud::Cloud;
-pub(crate) use laplacian::{spread, weighted_outer};
+pub(crate) use embedding::Embedding;
+pub(crate) use executor::{Executor, Threads};
+pub(crate) use outer::weighted_outer;
+pub(crate) use scan::{Kind, Pass, Run, scan};
 pub(crate) use softmax::{Row, Softmax, interleaved};
-pub(crate) use sweep::{Run, sweep};
-pub(crate) use tiles::{Embedding, Kind, Tile, map_tiles};

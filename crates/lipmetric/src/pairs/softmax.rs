@@ -1,6 +1,6 @@
-use super::Cloud;
+use super::{Cloud, Executor, Threads};
 use crate::{Matrix, linalg};
-use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::sync::Mutex;
 
@@ -41,6 +41,8 @@ pub(crate) struct Row<'a> {
     pub(crate) same: Range<usize>,
 }
 
+/// What a task adds.
+#[derive(Serialize, Deserialize)]
 struct Sums {
     value: f64,
     entropy: f64,
@@ -99,7 +101,7 @@ impl<'a> Softmax<'a> {
         let block = (BLOCK_ELEMENTS / n.max(1)).clamp(8, 64);
         let blocks = n.div_ceil(block);
         let tasks = TASKS.min(blocks);
-        let task = |t: usize| {
+        let task = |(): &mut (), t: usize| {
             let mut sums =
                 Sums { value: 0.0, entropy: 0.0, log_total: 0.0, cross: vec![0.0; side * p], degree: vec![0.0; n] };
             let mut work = self.pool.lock().ok().and_then(|mut pool| pool.pop()).unwrap_or_default();
@@ -114,17 +116,15 @@ impl<'a> Softmax<'a> {
             }
             sums
         };
-        let parts: Vec<Sums> =
-            if n < 256 { (0..tasks).map(task).collect() } else { (0..tasks).into_par_iter().map(task).collect() };
         let mut total = Total { value: 0.0, entropy: 0.0, log_total: 0.0, gradient: Matrix::zeros(side, p) };
         let mut degree = vec![0.0; n];
-        for part in &parts {
+        Threads.run(tasks, task, |part: Sums| {
             total.value += part.value;
             total.entropy += part.entropy;
             total.log_total += part.log_total;
             total.gradient.as_mut_slice().iter_mut().zip(&part.cross).for_each(|(o, v)| *o -= v);
             degree.iter_mut().zip(&part.degree).for_each(|(o, v)| *o += v);
-        }
+        });
         let mut scaled = if outer { self.cloud.x.clone() } else { z };
         for (i, d) in degree.iter().enumerate() {
             scaled.row_mut(i).iter_mut().for_each(|v| *v *= d);
@@ -161,17 +161,8 @@ impl<'a> Softmax<'a> {
                 scores.fill(0.0);
                 continue;
             }
-            // Where many are within reach all are taken, without a list.
-            let all = 3 * within_reach(scores, top) > n;
-            let near = if all {
-                work.chances.resize(n + 1, 0.0);
-                for (g, s) in work.chances.iter_mut().zip(&*scores) {
-                    *g = (s - top).max(-LEAST_EXPONENT);
-                }
-                n
-            } else {
-                compact(scores, top, &mut work.others, &mut work.chances)
-            };
+            let near = exponents(scores, top, &mut work.others, &mut work.chances);
+            let all = near == n;
             let others = if all { everyone } else { &work.others[..near] };
             let chances = &mut work.chances[..near];
             work.coefficients.clear();
@@ -183,10 +174,7 @@ impl<'a> Softmax<'a> {
             let total = interleaved(chances);
             let inverse = 1.0 / total;
             chances.iter_mut().for_each(|c| *c *= inverse);
-            let mut mean = linalg::dot(chances, &work.coefficients);
-            if !self.cloud.uniform {
-                mean -= others.iter().zip(&*chances).map(|(&j, c)| c * self.cloud.weight[j as usize].ln()).sum::<f64>();
-            }
+            let mean = self.mean_exponent(others, chances, &work.coefficients);
             let counts = if self.same[i].len() > 1 { self.cloud.weight[i] } else { 0.0 };
             sums.entropy += counts * (total.ln() - mean);
             let row = Row {
@@ -215,25 +203,55 @@ impl<'a> Softmax<'a> {
                 scores.fill(0.0);
             }
             let mixed = &mut work.mixed[a * p..(a + 1) * p];
-            let mut degree = 0.0;
-            for (&j, &c) in others.iter().zip(coefficients) {
-                if c.abs() > NEGLIGIBLE {
-                    let j = j as usize;
-                    sums.degree[j] += c;
-                    degree += c;
-                    let there = &self.cloud.x.row(j)[..p];
-                    for k in 0..p {
-                        mixed[k] += c * there[k];
-                    }
-                }
-            }
-            sums.degree[i] += degree;
+            let own = self.mix(others, coefficients, mixed, &mut sums.degree);
+            sums.degree[i] += own;
         }
         if dense {
             work.product.resize(count * p, 0.0);
             linalg::gemm_nn(&mut work.product, &work.scores, self.cloud.x.as_slice(), count, p, n);
             work.mixed.iter_mut().zip(&work.product).for_each(|(m, v)| *m += v);
         }
+        self.cross(rows, (factor, z), outer, work, sums);
+    }
+
+    /// The mean of the exponents, without what the points' weights add to them.
+    #[inline(always)]
+    fn mean_exponent(&self, others: &[u32], chances: &[f64], exponents: &[f64]) -> f64 {
+        let mean = linalg::dot(chances, exponents);
+        if self.cloud.uniform {
+            return mean;
+        }
+        mean - others.iter().zip(chances).map(|(&j, c)| c * self.cloud.weight[j as usize].ln()).sum::<f64>()
+    }
+
+    /// Adds `sum_j c_j x_j`, and each coefficient to its point's degree; returns their sum.
+    #[inline(always)]
+    fn mix(&self, others: &[u32], coefficients: &[f64], mixed: &mut [f64], degree: &mut [f64]) -> f64 {
+        let mut total = 0.0;
+        for (&j, &c) in others.iter().zip(coefficients) {
+            if c.abs() > NEGLIGIBLE {
+                let j = j as usize;
+                degree[j] += c;
+                total += c;
+                let there = &self.cloud.x.row(j)[..mixed.len()];
+                for k in 0..mixed.len() {
+                    mixed[k] += c * there[k];
+                }
+            }
+        }
+        total
+    }
+
+    /// Adds what a block's rows, mixed by their coefficients, give to the gradient.
+    fn cross(
+        &self,
+        rows: Range<usize>,
+        (factor, z): (&Matrix, &Matrix),
+        outer: bool,
+        work: &mut Work,
+        sums: &mut Sums,
+    ) {
+        let (count, p, r) = (rows.len(), self.cloud.x.cols(), factor.rows());
         let here = &self.cloud.x.as_slice()[rows.start * p..];
         if outer {
             linalg::gemm_tn_add(&mut sums.cross, here, &work.mixed, p, p, count);
@@ -245,6 +263,21 @@ impl<'a> Softmax<'a> {
         linalg::gemm_nt(&mut work.product, &work.mixed, factor.as_slice(), count, r, p);
         linalg::gemm_tn_add(&mut sums.cross, &work.product, here, r, p, count);
     }
+}
+
+/// What of the scores is within reach of the largest, less that: the points (not where all are taken) and the exponents.
+/// Returns how many. Where many are within reach all are taken, without a list.
+#[inline(always)]
+fn exponents(scores: &[f64], top: f64, others: &mut Vec<u32>, exponents: &mut Vec<f64>) -> usize {
+    let n = scores.len();
+    if 3 * within_reach(scores, top) <= n {
+        return compact(scores, top, others, exponents);
+    }
+    exponents.resize(n + 1, 0.0);
+    for (g, s) in exponents.iter_mut().zip(scores) {
+        *g = (s - top).max(-LEAST_EXPONENT);
+    }
+    n
 }
 
 type Maps<'a> = (&'a Matrix, &'a Matrix, &'a Matrix, &'a Matrix);

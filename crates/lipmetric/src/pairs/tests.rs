@@ -2,7 +2,8 @@
 
 #![allow(clippy::unwrap_used)]
 
-use super::{Cloud, Embedding, Kind, map_tiles, spread, sweep, weighted_outer};
+use super::executor::Posted;
+use super::{Cloud, Embedding, Kind, Pass, Run, Threads, scan, weighted_outer};
 use crate::Matrix;
 use std::collections::BTreeMap;
 
@@ -72,6 +73,19 @@ pub(crate) fn plain_outer(x: &Matrix, pairs: impl Iterator<Item = (usize, usize,
 /// All unordered pairs.
 pub(crate) fn all_pairs(n: usize) -> impl Iterator<Item = (usize, usize)> {
     (0..n).flat_map(move |i| (i + 1..n).map(move |j| (i, j)))
+}
+
+/// Those of different label.
+pub(crate) fn different(cloud: &Cloud) -> impl Iterator<Item = (usize, usize)> {
+    all_pairs(cloud.len()).filter(|&(i, j)| cloud.class[i] != cloud.class[j])
+}
+
+/// A factor under which the kink `rho = 2` is among the distances.
+pub(crate) fn factor_for(cloud: &Cloud, seed: u64) -> Matrix {
+    let p = cloud.x.cols();
+    let mut factor = Noise(seed).matrix(p, p);
+    (0..p).for_each(|k| factor[(k, k)] += 1.0);
+    factor
 }
 
 pub(crate) fn assert_near(found: &Matrix, wanted: &Matrix, within: f64) {
@@ -193,95 +207,131 @@ fn assert_all_seen(cloud: &Cloud, factors: &[&Matrix], wanted: impl Fn(bool) -> 
         assert_eq!(lengths.len(), factors.len());
         count += 1;
     }
-    assert!(count > 0);
+    assert!(count > 0 && seen.keys().all(|(i, j)| i < j));
+}
+
+/// Lists every pair that it sees.
+struct List {
+    left_out: Option<Kind>,
+}
+
+impl Pass for List {
+    type Part = Vec<((usize, usize), bool, Vec<f64>)>;
+
+    fn wanted(&self, kind: Kind) -> bool {
+        Some(kind) != self.left_out
+    }
+
+    fn visit(&self, part: &mut Self::Part, run: Run<'_>) {
+        assert!(run.weight.is_empty());
+        let lengths = |k: usize| run.rho[k..].iter().take(1).chain(run.other.get(k)).copied().collect();
+        part.extend((0..run.rho.len()).map(|k| ((run.i, run.j0 + k), run.same, lengths(k))));
+    }
+
+    fn merge(&self, into: &mut Self::Part, next: Self::Part) {
+        // In the order of the rows of tiles.
+        assert!(into.last().is_none_or(|p| next.first().is_none_or(|q| p.0.0 < q.0.0)));
+        into.extend(next);
+    }
 }
 
 #[test]
-fn tiles_hold_every_unordered_pair_once() {
+fn a_scan_visits_every_wanted_pair_once() {
     for cloud in clouds() {
         let p = cloud.x.cols();
         let factors = [Noise(3).matrix(p, p), Noise(4).matrix(p, 2)];
         let embeddings = factors.clone().map(|f| Embedding::new(&cloud, &f));
-        let tiles = map_tiles(
-            &cloud,
-            &embeddings.each_ref(),
-            |_| true,
-            |tile| {
-                let mut found = Vec::new();
-                for a in 0..tile.rows {
-                    let (from, first) = tile.row(0, a);
-                    for (k, (&r, &s)) in first.iter().zip(tile.row(1, a).1).enumerate() {
-                        let (i, j) = (tile.i0 + a, tile.j0 + from + k);
-                        let same = match tile.kind {
-                            Kind::Same => true,
-                            Kind::Different => false,
-                            Kind::Mixed => cloud.class[i] == cloud.class[j],
-                        };
-                        found.push(((i, j), same, vec![r, s]));
-                    }
+        for count in [1, 2] {
+            for left_out in [None, Some(Kind::Same), Some(Kind::Different)] {
+                let embeddings = &embeddings.each_ref()[..count];
+                let (found, sum) = scan(&cloud, embeddings, &List { left_out }, &Threads);
+                assert!(sum.is_none());
+                let mut seen = Seen::new();
+                for (pair, same, lengths) in found {
+                    seen.entry(pair).or_insert((0, same, lengths)).0 += 1;
                 }
-                found
-            },
-        );
-        let mut seen = Seen::new();
-        for (pair, same, lengths) in tiles.into_iter().flatten() {
-            seen.entry(pair).or_insert((0, same, lengths)).0 += 1;
-        }
-        assert_all_seen(&cloud, &factors.each_ref(), |_| true, &seen);
-        assert_eq!(seen.len(), cloud.len() * (cloud.len() - 1) / 2);
-    }
-}
-
-#[test]
-fn a_sweep_visits_every_wanted_pair_once() {
-    for cloud in clouds() {
-        let factor = Noise(6).matrix(cloud.x.cols(), 2);
-        let embedding = Embedding::new(&cloud, &factor);
-        for left_out in [None, Some(Kind::Same), Some(Kind::Different)] {
-            let mut states = vec![Vec::new(); cloud.tile_rows()];
-            let wanted = |kind| Some(kind) != left_out;
-            let sum = sweep(&cloud, &embedding, wanted, false, &mut states, |found: &mut Vec<_>, run| {
-                assert!(run.weight.is_empty());
-                found.extend(run.rho.iter().enumerate().map(|(k, &r)| ((run.i, run.j0 + k), run.same, vec![r])));
-            });
-            assert!(sum.is_none());
-            let mut seen = Seen::new();
-            for (pair, same, lengths) in states.into_iter().flatten() {
-                seen.entry(pair).or_insert((0, same, lengths)).0 += 1;
+                let needed = |same| left_out != Some(if same { Kind::Same } else { Kind::Different });
+                assert_all_seen(&cloud, &factors.each_ref()[..count], needed, &seen);
             }
-            let needed = |same| left_out != Some(if same { Kind::Same } else { Kind::Different });
-            assert_all_seen(&cloud, &[&factor], needed, &seen);
         }
     }
 }
 
+/// Gives different-label pairs a weight that depends on both points and the length; some get none. Adds up the lengths.
+struct Weigh;
+
+fn weigh(i: usize, j: usize, r: f64) -> f64 {
+    if (i + 2 * j).is_multiple_of(5) { 0.0 } else { r + 0.1 * (i % 3 + j % 2) as f64 }
+}
+
+impl Pass for Weigh {
+    type Part = f64;
+
+    fn weighted(&self) -> bool {
+        true
+    }
+
+    fn visit(&self, part: &mut f64, run: Run<'_>) {
+        if !run.same {
+            for (k, w) in run.weight.iter_mut().enumerate() {
+                assert_eq!(*w, 0.0);
+                *w = weigh(run.i, run.j0 + k, run.rho[k]);
+                *part += run.rho[k];
+            }
+        }
+    }
+
+    fn merge(&self, into: &mut f64, next: f64) {
+        *into += next;
+    }
+}
+
 #[test]
-fn the_weighted_sum_of_a_sweep_is_that_of_the_weights_given() {
-    // The weight depends on both points and the length, and some pairs get none.
-    let weight =
-        |i: usize, j: usize, r: f64| if (i + 2 * j).is_multiple_of(5) { 0.0 } else { r + 0.1 * (i % 3 + j % 2) as f64 };
+fn the_weighted_sum_of_a_scan_is_that_of_the_weights_given() {
     for cloud in clouds() {
         let factor = Noise(8).matrix(cloud.x.cols(), 3);
-        let embedding = Embedding::new(&cloud, &factor);
-        let mut states = vec![(); cloud.tile_rows()];
-        let sum = sweep(
-            &cloud,
-            &embedding,
-            |_| true,
-            true,
-            &mut states,
-            |(), run| {
-                if !run.same {
-                    for (k, w) in run.weight.iter_mut().enumerate() {
-                        assert_eq!(*w, 0.0);
-                        *w = weight(run.i, run.j0 + k, run.rho[k]);
-                    }
-                }
-            },
-        );
+        let (_, sum) = scan(&cloud, &[&Embedding::new(&cloud, &factor)], &Weigh, &Threads);
         let pairs = all_pairs(cloud.len()).filter(|&(i, j)| cloud.class[i] != cloud.class[j]);
-        let pairs = pairs.map(|(i, j)| (i, j, weight(i, j, plain_distance(&cloud.x, &factor, i, j))));
+        let pairs = pairs.map(|(i, j)| (i, j, weigh(i, j, plain_distance(&cloud.x, &factor, i, j))));
         assert_near(&sum.unwrap(), &plain_outer(&cloud.x, pairs), 1e-11);
+    }
+}
+
+/// The same bits, whether parts stay in the process or are sent away and back.
+pub(crate) fn assert_travels<P: Pass>(cloud: &Cloud, embeddings: &[&Embedding], pass: &P) {
+    let text = |(part, sum): &(P::Part, Option<Matrix>)| {
+        (serde_json::to_string(part).unwrap(), sum.as_ref().map(|s| serde_json::to_string(s.as_slice()).unwrap()))
+    };
+    let (here, away) = (scan(cloud, embeddings, pass, &Threads), scan(cloud, embeddings, pass, &Posted));
+    assert_eq!(text(&here), text(&away));
+}
+
+#[test]
+fn parts_that_were_sent_away_and_back_give_the_same_bits() {
+    // More rows of tiles than are held at a time.
+    let many = cloud_of(&[1500, 2900, 7], 2, |i| 1.0 + (i % 2) as f64, 6);
+    for cloud in clouds().into_iter().chain([many]) {
+        assert_travels(&cloud, &[&Embedding::new(&cloud, &Noise(8).matrix(cloud.x.cols(), 3))], &Weigh);
+    }
+}
+
+#[test]
+fn classes_are_ranges_and_have_means() {
+    for cloud in clouds() {
+        let classes = cloud.classes();
+        assert_eq!(classes.iter().map(|c| c.len()).sum::<usize>(), cloud.len());
+        for (at, class) in classes.iter().enumerate() {
+            assert!(class.clone().all(|i| cloud.class[i] == cloud.class[class.start]));
+            assert!(at == 0 || cloud.class[class.start - 1] < cloud.class[class.start]);
+            let total: f64 = cloud.weight[class.clone()].iter().sum();
+            let (plain, weighted) = (cloud.mean(class.clone()), cloud.weighted_mean(class.clone()));
+            for k in 0..cloud.x.cols() {
+                let sum: f64 = class.clone().map(|i| cloud.x[(i, k)]).sum();
+                assert!((plain[k] - sum / class.len() as f64).abs() < 1e-12);
+                let sum: f64 = class.clone().map(|i| cloud.weight[i] * cloud.x[(i, k)]).sum();
+                assert!((weighted[k] - sum / total).abs() < 1e-12 || total == 0.0);
+            }
+        }
     }
 }
 
@@ -296,22 +346,4 @@ fn sums_over_listed_pairs_are_those_of_a_loop() {
     }
     let none = weighted_outer(&clouds()[0].x, std::iter::empty());
     assert_eq!(none.as_slice(), [0.0; 4]);
-}
-
-#[test]
-fn the_spread_of_pairs_is_that_of_a_loop() {
-    for cloud in clouds() {
-        let factor = Noise(11).matrix(cloud.x.cols(), 2);
-        let embedding = Embedding::new(&cloud, &factor);
-        for take in [|r: f64, same: bool| !same && r < 0.9, |r: f64, same: bool| same && r > 0.8, |_, _| false] {
-            let (sum, count) = spread(&cloud, &embedding, take);
-            let pairs: Vec<(usize, usize, f64)> = all_pairs(cloud.len())
-                .filter(|&(i, j)| take(plain_distance(&cloud.x, &factor, i, j), cloud.class[i] == cloud.class[j]))
-                .map(|(i, j)| (i, j, cloud.weight[i] * cloud.weight[j]))
-                .collect();
-            let total: f64 = pairs.iter().map(|p| p.2).sum();
-            assert!((count - total).abs() <= 1e-10 * total, "{count} instead of {total}");
-            assert_near(&sum, &plain_outer(&cloud.x, pairs.into_iter()), 1e-10);
-        }
-    }
 }

@@ -52,14 +52,9 @@ fn scatter(cloud: &Cloud) -> (Matrix, Vec<Vec<f64>>) {
     let p = cloud.x.cols();
     let mut within = Matrix::zeros(p, p);
     let mut centres: Vec<Vec<f64>> = Vec::new();
-    let mut start = 0;
-    while start < cloud.len() {
-        let end = start + cloud.class[start..].iter().take_while(|&&c| c == cloud.class[start]).count();
-        let mut mean = vec![0.0; p];
-        for i in start..end {
-            mean.iter_mut().zip(cloud.x.row(i)).for_each(|(m, v)| *m += v / (end - start) as f64);
-        }
-        for i in start..end {
+    for class in cloud.classes() {
+        let mean = cloud.mean(class.clone());
+        for i in class {
             for a in 0..p {
                 for b in 0..p {
                     within[(a, b)] += (cloud.x[(i, a)] - mean[a]) * (cloud.x[(i, b)] - mean[b]) / cloud.len() as f64;
@@ -67,7 +62,6 @@ fn scatter(cloud: &Cloud) -> (Matrix, Vec<Vec<f64>>) {
             }
         }
         centres.push(mean);
-        start = end;
     }
     (within, centres)
 }

@@ -18,6 +18,7 @@ pub(crate) use leak::leak;
 pub(crate) use space::Space;
 pub(crate) use totals::{different_sum, groups, mean_pair};
 
+use crate::pairs::pass::Among;
 use serde::{Deserialize, Serialize};
 
 /// Which pairs bound the diameter.
@@ -28,6 +29,16 @@ pub enum Variant {
     Diameter,
     /// The pairs of equal label: Lip^I.
     Intra,
+}
+
+impl Variant {
+    /// The pairs that bound the diameter.
+    pub(crate) fn bounding(self) -> Among {
+        match self {
+            Self::Diameter => Among::All,
+            Self::Intra => Among::Same,
+        }
+    }
 }
 
 /// What the slack of a violated margin belongs to.

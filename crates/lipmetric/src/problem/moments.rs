@@ -27,10 +27,7 @@ pub(crate) fn gram(cloud: &Cloud, variant: Variant) -> Result<Matrix> {
     let mut out = Matrix::zeros(q, q);
     for group in groups(cloud, variant) {
         let n = group.len() as f64;
-        let mut mean = vec![0.0; p];
-        for i in group.clone() {
-            mean.iter_mut().zip(cloud.x.row(i)).for_each(|(m, v)| *m += v / n);
-        }
+        let mean = cloud.mean(group.clone());
         let mut centred = Matrix::zeros(group.len(), p);
         for (row, i) in group.clone().enumerate() {
             centred.row_mut(row).iter_mut().zip(cloud.x.row(i)).zip(&mean).for_each(|((c, v), m)| *c = v - m);

@@ -25,10 +25,7 @@ fn pair_sum(cloud: &Cloud, variant: Variant) -> Matrix {
     let mut out = Matrix::zeros(p, p);
     for group in groups(cloud, variant) {
         let total: f64 = cloud.weight[group.clone()].iter().sum();
-        let mut mean = vec![0.0; p];
-        for i in group.clone() {
-            mean.iter_mut().zip(cloud.x.row(i)).for_each(|(m, v)| *m += cloud.weight[i] * v / total);
-        }
+        let mean = cloud.weighted_mean(group.clone());
         let mut plain = Vec::with_capacity(group.len() * p);
         let mut scaled = Vec::with_capacity(group.len() * p);
         for i in group.clone() {
@@ -47,15 +44,7 @@ fn pair_sum(cloud: &Cloud, variant: Variant) -> Matrix {
 pub(crate) fn groups(cloud: &Cloud, variant: Variant) -> Vec<std::ops::Range<usize>> {
     match variant {
         Variant::Diameter => std::iter::once(0..cloud.len()).collect(),
-        Variant::Intra => {
-            let mut out = Vec::new();
-            let mut start = 0;
-            for run in cloud.class.chunk_by(|a, b| a == b) {
-                out.push(start..start + run.len());
-                start += run.len();
-            }
-            out
-        }
+        Variant::Intra => cloud.classes(),
     }
 }
 

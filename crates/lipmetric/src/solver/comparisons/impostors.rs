@@ -2,7 +2,7 @@
 
 use super::Problem;
 use super::measure::squared;
-use crate::pairs::{Embedding, Kind, map_tiles};
+use crate::pairs::{Embedding, Kind, Pass, Run, Threads, scan};
 use crate::{Matrix, linalg};
 
 /// For each anchor the rows that it is compared with, ascending, and the multipliers of the round before.
@@ -192,6 +192,42 @@ impl pulp::WithSimd for Lasting<'_, '_> {
     }
 }
 
+/// The rows of another class within the squared reach of a point.
+struct Within<'a> {
+    reach: &'a [f64],
+}
+
+impl Pass for Within<'_> {
+    type Part = Vec<(u32, u32)>;
+
+    fn wanted(&self, kind: Kind) -> bool {
+        kind != Kind::Same
+    }
+
+    fn visit(&self, hits: &mut Self::Part, run: Run<'_>) {
+        if run.same {
+            return;
+        }
+        let own = self.reach[run.i];
+        let right = &self.reach[run.j0..run.j0 + run.rho.len()];
+        for (k, (&r, &other)) in run.rho.iter().zip(right).enumerate() {
+            if r < own || r < other {
+                let (i, j) = (run.i as u32, (run.j0 + k) as u32);
+                if r < own {
+                    hits.push((i, j));
+                }
+                if r < other {
+                    hits.push((j, i));
+                }
+            }
+        }
+    }
+
+    fn merge(&self, into: &mut Self::Part, mut next: Self::Part) {
+        into.append(&mut next);
+    }
+}
+
 /// The rows of another class within each anchor's radius.
 fn within(problem: &Problem<'_>, factor: &Matrix, radius: &[f64]) -> Vec<Vec<u32>> {
     let cloud = problem.cloud;
@@ -203,37 +239,9 @@ fn within(problem: &Problem<'_>, factor: &Matrix, radius: &[f64]) -> Vec<Vec<u32
         anchor_of[a.point] = k;
     }
     let embedding = Embedding::new(cloud, &factor.transpose());
-    let found = map_tiles(
-        cloud,
-        &[&embedding],
-        |kind| kind != Kind::Same,
-        |tile| {
-            let mut hits: Vec<(u32, u32)> = Vec::new();
-            for a in 0..tile.rows {
-                let i = tile.i0 + a;
-                let (from, rho) = tile.row(0, a);
-                let own = reach[i];
-                let right = &reach[tile.j0 + from..tile.j0 + from + rho.len()];
-                for (k, (&r, &other)) in rho.iter().zip(right).enumerate() {
-                    if r < own || r < other {
-                        let j = tile.j0 + from + k;
-                        if tile.kind == Kind::Mixed && cloud.class[i] == cloud.class[j] {
-                            continue;
-                        }
-                        if r < own {
-                            hits.push((i as u32, j as u32));
-                        }
-                        if r < other {
-                            hits.push((j as u32, i as u32));
-                        }
-                    }
-                }
-            }
-            hits
-        },
-    );
+    let (found, _) = scan(cloud, &[&embedding], &Within { reach: &reach }, &Threads);
     let mut lists = vec![Vec::new(); problem.anchors.len()];
-    for (i, j) in found.into_iter().flatten() {
+    for (i, j) in found {
         lists[anchor_of[i as usize]].push(j);
     }
     lists

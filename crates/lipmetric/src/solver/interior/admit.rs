@@ -2,11 +2,12 @@
 
 use super::engine::Engine;
 use super::rows::{AGGREGATE, Row, central, packed};
-use super::scan::{Survey, longer, same_length};
+use super::scan::Survey;
 use super::{NOWHERE, State};
 use crate::Result;
 use crate::linalg;
 use crate::linalg::packed_len;
+use crate::pairs::pass::{longer, same_length};
 use crate::pairs::{Cloud, Embedding, weighted_outer};
 
 /// The part of the dual slack `Z` that new rows may use up.
@@ -116,7 +117,7 @@ impl Engine<'_> {
         if self.hurry >= TIES && state.rows.sums.len() < MOST_SUMS {
             self.hurry = 0;
             let beyond = found.far[0].0.min(state.scalar) * (1.0 - relative);
-            let members = longer(self.cloud, now, self.settings.variant, beyond);
+            let members = longer(self.cloud, now, self.settings.variant.bounding(), beyond);
             let share = 1.0 / members.len() as f64;
             let sum = weighted_outer(&self.cloud.x, members.iter().map(|&(i, j)| (i as usize, j as usize, share)));
             let room = state.scalar - linalg::inner(&sum, &state.m);

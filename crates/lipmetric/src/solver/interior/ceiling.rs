@@ -9,11 +9,12 @@ use super::admit::pull_row;
 use super::engine::{Engine, Settings};
 use super::newton::factor_of;
 use super::rows::{AGGREGATE, Row, Rows};
-use super::scan::{Query, Survey, keep_longest, longer, same_length, survey};
+use super::scan::{Survey, survey};
 use super::tail_ceiling::bounds;
 use super::{NOWHERE, Shape, State};
 use crate::linalg;
 use crate::linalg::packed_len;
+use crate::pairs::pass::{Beyond, Query, keep_longest, longer, same_length};
 use crate::pairs::{Cloud, Embedding, weighted_outer};
 use crate::problem::{Diameter, Slack, Variant, different_sum, mean_pair, relative_gap};
 use crate::solver::{Halt, Observer, Progress, Status};
@@ -252,7 +253,7 @@ impl<'a> Climb<'a> {
 
     /// Many ties, as features with few values have them: together they get a row for their mean.
     fn hold_ties(&mut self, now: &Embedding, length: f64, mu: f64) {
-        let members = longer(self.cloud, now, self.variant, length);
+        let members = longer(self.cloud, now, self.variant.bounding(), length);
         let share = 1.0 / members.len() as f64;
         let sum = weighted_outer(&self.cloud.x, members.iter().map(|&(i, j)| (i as usize, j as usize, share)));
         let room = 1.0 - linalg::inner(&sum, &self.state.m);
@@ -279,7 +280,7 @@ impl<'a> Climb<'a> {
 /// The longest pairs under a metric.
 fn look(cloud: &Cloud, variant: Variant, m: &Matrix, beyond: f64, most: usize) -> Result<Survey> {
     let now = Embedding::new(cloud, &factor_of(m, "the metric")?);
-    let query = Query { variant, window: (0.0, 0.0), beyond, most };
+    let query = Query { beyond: Beyond::Length(beyond), most, ..Query::plain(variant.bounding()) };
     Ok(survey(cloud, &now, None, &query, None))
 }
 

@@ -2,10 +2,11 @@
 
 use super::certify::Proof;
 use super::newton::factor_of;
-use super::scan::{Query, Survey, keep_longest, survey};
+use super::scan::{Survey, survey};
 use super::tail;
 use super::{Interior, NOWHERE, Shape, State};
 use crate::linalg;
+use crate::pairs::pass::{Beyond, Query, keep_longest};
 use crate::pairs::{Cloud, Embedding};
 use crate::problem::{Diameter, Slack, Variant, relative_gap};
 use crate::solver::{Observer, Progress, Solution, Status, Stop, Termination};
@@ -163,7 +164,8 @@ impl<'a> Engine<'a> {
             Diameter::Maximum => self.state.scalar * (1.0 - relative),
             Diameter::Cvar(_) | Diameter::Mean => f64::INFINITY,
         };
-        let query = Query { variant: self.settings.variant, window: (0.0, 0.0), beyond, most: LONGEST };
+        let query =
+            Query { beyond: Beyond::Length(beyond), most: LONGEST, ..Query::plain(self.settings.variant.bounding()) };
         match self.settings.slack {
             Slack::Pair => survey(self.cloud, now, Some(&self.sides), &query, None),
             Slack::Instance => {

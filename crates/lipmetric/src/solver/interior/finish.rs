@@ -2,8 +2,9 @@
 
 use super::certify::Proof;
 use super::engine::{Best, Engine, Settings};
-use super::scan::{Query, survey};
+use super::scan::survey;
 use super::tail;
+use crate::pairs::pass::Query;
 use crate::pairs::{Cloud, Embedding};
 use crate::problem::{Bound, Certificate, Diameter, Slack, SupportPair, relative_gap};
 use crate::solver::{Solution, Status};
@@ -87,7 +88,7 @@ fn trimmed(cloud: &Cloud, settings: &Settings<'_>, best: Best, bound: f64, mean:
         }
         let factor = eigen.scaled(skip..p, f64::sqrt);
         let now = Embedding::new(cloud, &factor);
-        let query = Query { variant: settings.variant, window: (0.0, 0.0), beyond: f64::INFINITY, most: 0 };
+        let query = Query::plain(settings.variant.bounding());
         let slacks = (settings.slack == Slack::Instance).then_some((&best.slack[..], 0.0));
         let found = survey(cloud, &now, None, &query, slacks);
         let mut slack = best.slack.clone();

@@ -4,12 +4,13 @@ use super::admit::{pull_row, push_row};
 use super::engine::{Best, Engine, Settings, bent};
 use super::newton::{factor_of, not_definite};
 use super::rows::{AGGREGATE, Row, Rows};
-use super::scan::{Query, Survey, survey, window};
+use super::scan::{Survey, survey};
 use super::tail::{about, hold_tail, measured};
 use super::{Interior, NOWHERE, State};
 use crate::linalg::packed_len;
 use crate::linalg::{self, Cholesky};
-use crate::pairs::{Cloud, Embedding, spread, weighted_outer};
+use crate::pairs::pass::{Beyond, Long, Query, spread, window};
+use crate::pairs::{Cloud, Embedding, weighted_outer};
 use crate::problem::{Diameter, Slack, mean_pair};
 use crate::{Matrix, Result};
 
@@ -67,7 +68,7 @@ impl<'a> Draft<'a> {
 
     /// Looks for nothing in particular.
     fn query(&self) -> Query {
-        Query { variant: self.settings.variant, window: (0.0, 0.0), beyond: f64::INFINITY, most: 0 }
+        Query::plain(self.settings.variant.bounding())
     }
 
     /// A pass that lists about `target` different-label pairs on either side of the kink.
@@ -82,7 +83,8 @@ impl<'a> Draft<'a> {
     }
 
     /// The longest pairs.
-    fn far(&self, beyond: f64, most: usize) -> Vec<(f64, u32, u32)> {
+    fn far(&self, beyond: f64, most: usize) -> Vec<Long> {
+        let beyond = Beyond::Length(beyond);
         survey(self.cloud, &self.now, None, &Query { beyond, most, ..self.query() }, None).far
     }
 
@@ -368,7 +370,7 @@ pub(super) fn rescaled(cloud: &Cloud, settings: &Settings<'_>, mut m: Matrix) ->
     let factor = factor_of(&m, "the starting metric")?;
     let part = cloud.thinned(SAMPLE);
     let share = part.pair_totals().0 / cloud.pair_totals().0;
-    let query = Query { variant: settings.variant, window: (0.0, 0.0), beyond: f64::INFINITY, most: 0 };
+    let query = Query::plain(settings.variant.bounding());
     let mean = linalg::inner(&mean_pair(&part, settings.variant), &m);
     let now = Embedding::new(&part, &factor);
     let longest = survey(&part, &now, None, &query, None).longest;

@@ -4,11 +4,12 @@
 
 use super::engine::{Engine, Settings};
 use super::rows::{AGGREGATE, Row, Rows, central, packed};
-use super::scan::{pulls, runs};
 use crate::linalg;
-use crate::pairs::{Cloud, Embedding, map_tiles, spread, weighted_outer};
+use crate::pairs::pass::{Among, spread};
+use crate::pairs::{Cloud, Embedding, Kind, Pass, Run, Threads, scan, weighted_outer};
 use crate::problem::{Diameter, Variant};
 use crate::{Matrix, Result};
+use serde::{Deserialize, Serialize};
 
 /// Pairs on either side of `d` that have a row from the beginning.
 const NEAR: usize = 1000;
@@ -16,7 +17,7 @@ const NEAR: usize = 1000;
 const SAMPLE: usize = 300;
 
 /// What one pass over the pairs that bound the diameter finds.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Tail {
     /// `sum of w (rho - d)_+`.
     pub(super) excess: f64,
@@ -44,42 +45,50 @@ pub(super) fn look(
     window: (f64, f64),
 ) -> Tail {
     let embeddings: Vec<&Embedding> = std::iter::once(now).chain(before.map(|b| b.0)).collect();
-    let parts = map_tiles(
-        cloud,
-        &embeddings,
-        |k| variant == Variant::Diameter || k != crate::pairs::Kind::Different,
-        |tile| {
-            let mut out = Tail::default();
-            for a in 0..tile.rows {
-                let i = tile.i0 + a;
-                let (from, rho) = tile.row(0, a);
-                let old = before.map(|(_, edge)| (tile.row(1, a).1, edge));
-                runs(cloud, tile, a, from, rho.len(), |start, end, same| {
-                    if !pulls(variant, same) {
-                        return;
-                    }
-                    for k in start..end {
-                        let (r, j) = (rho[k], tile.j0 + from + k);
-                        let weight = cloud.pair_weight(i, j);
-                        if r > d {
-                            out.excess += weight * (r - d);
-                        }
-                        let crossed = old.is_some_and(|(o, edge)| (o[k] > edge) != (r > d));
-                        if weight > 0.0 && (crossed || (r > window.0 && r < window.1)) {
-                            out.crossed.push((i as u32, j as u32));
-                        }
-                    }
-                });
-            }
-            out
-        },
-    );
-    let mut total = Tail::default();
-    for part in parts {
-        total.excess += part.excess;
-        total.crossed.extend(part.crossed);
+    let edge = before.map_or(d, |b| b.1);
+    scan(cloud, &embeddings, &Look { cloud, d, among: variant.bounding(), edge, window }, &Threads).0
+}
+
+/// The pass behind [`look`].
+struct Look<'a> {
+    cloud: &'a Cloud,
+    d: f64,
+    among: Among,
+    /// The `d` of the other embedding.
+    edge: f64,
+    window: (f64, f64),
+}
+
+impl Pass for Look<'_> {
+    type Part = Tail;
+
+    fn wanted(&self, kind: Kind) -> bool {
+        self.among.may_hold(kind)
     }
-    total
+
+    fn visit(&self, part: &mut Tail, run: Run<'_>) {
+        if !self.among.holds(run.same) {
+            return;
+        }
+        let own = self.cloud.weight[run.i];
+        // Without another embedding no pair has changed sides.
+        let other = if run.other.is_empty() { run.rho } else { run.other };
+        for (k, (&r, &o)) in run.rho.iter().zip(other).enumerate() {
+            let weight = own * self.cloud.weight[run.j0 + k];
+            if r > self.d {
+                part.excess += weight * (r - self.d);
+            }
+            let crossed = (o > self.edge) != (r > self.d);
+            if weight > 0.0 && (crossed || (r > self.window.0 && r < self.window.1)) {
+                part.crossed.push((run.i as u32, (run.j0 + k) as u32));
+            }
+        }
+    }
+
+    fn merge(&self, into: &mut Tail, mut next: Tail) {
+        into.excess += next.excess;
+        into.crossed.append(&mut next.crossed);
+    }
 }
 
 /// The distances of a sample of the pairs that bound the diameter, ascending, and where the tail begins in it.
@@ -89,7 +98,7 @@ pub(super) fn sample(cloud: &Cloud, factor: &Matrix, variant: Variant, level: f6
     let mut lengths = Vec::new();
     for i in 0..part.len() {
         for j in i + 1..part.len() {
-            if pulls(variant, part.class[i] == part.class[j]) {
+            if variant.bounding().holds(part.class[i] == part.class[j]) {
                 lengths.push(now.squared_distance(i, j));
             }
         }
@@ -146,7 +155,8 @@ pub(super) fn hold_tail(
     let high = lengths[(from + reach).min(lengths.len() - 1)];
     let now = Embedding::new(cloud, factor);
     let found = look(cloud, &now, d, settings.variant, None, (low, high));
-    let (mut beyond, mut weight) = spread(cloud, &now, |r, same| r > d && pulls(settings.variant, same));
+    let among = settings.variant.bounding();
+    let (mut beyond, mut weight) = spread(cloud, &now, |r, same| r > d && among.holds(same));
     let mut own = Vec::new();
     for &(i, j) in &found.crossed {
         let (i, j) = (i as usize, j as usize);

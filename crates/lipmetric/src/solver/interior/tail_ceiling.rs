@@ -12,15 +12,15 @@
 //! which `M` is the identity; value, gradient and the pairs within the width come from one pass over the pairs, and no pair
 //! has a multiplier of its own.
 
-use super::scan::pulls;
 use super::tail::sample;
 use crate::linalg::{self, Cholesky};
 use crate::linalg::{pack, pack_square, packed_len, unpack};
-use crate::pairs::{Cloud, Embedding, Kind, Run, sweep};
+use crate::pairs::pass::{Among, is_listed};
+use crate::pairs::{Cloud, Embedding, Kind, Pass, Run, Threads, scan};
 use crate::problem::{Variant, different_sum, mean_pair, relative_gap};
-use crate::solver::working_set::survey::is_listed;
 use crate::solver::{Halt, Observer, Progress};
 use crate::{Matrix, Result};
+use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
 
 const MAX_STEPS: usize = 300;
@@ -61,7 +61,7 @@ impl Bounds {
 }
 
 /// What one pass over the pairs finds.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 struct Seen {
     /// The rounded hinges, ...
     value: f64,
@@ -74,8 +74,71 @@ struct Seen {
     zone: Vec<(u32, u32, f64)>,
     zone_count: usize,
     zone_weight: f64,
-    /// `sum eta A`.
+    /// `sum eta A`, once all rows of tiles are merged.
+    #[serde(skip)]
     pull: Matrix,
+}
+
+/// The pass that finds it.
+struct Look<'a> {
+    cloud: &'a Cloud,
+    among: Among,
+    d: f64,
+    width: f64,
+    rate: f64,
+    every: u64,
+}
+
+impl Pass for Look<'_> {
+    type Part = Seen;
+
+    fn wanted(&self, kind: Kind) -> bool {
+        self.among.may_hold(kind)
+    }
+
+    fn weighted(&self) -> bool {
+        true
+    }
+
+    fn visit(&self, out: &mut Seen, run: Run<'_>) {
+        if !self.among.holds(run.same) {
+            return;
+        }
+        let own = self.rate * self.cloud.weight[run.i];
+        let each = 1.0 / self.width;
+        for (k, &r) in run.rho.iter().enumerate() {
+            let over = r - self.d;
+            let y = over * each + 0.5;
+            if y <= 0.0 {
+                continue;
+            }
+            let j = run.j0 + k;
+            let cap = own * self.cloud.weight[j];
+            let part = y.min(1.0);
+            run.weight[k] = cap * part;
+            out.eta += cap * part;
+            out.inside += cap * part * over;
+            out.value += cap * part * (y - 0.5 * part) * self.width;
+            out.excess += cap * over.max(0.0);
+            if y < 1.0 {
+                out.zone_count += 1;
+                out.zone_weight += cap;
+                if is_listed(run.i, j, self.every) {
+                    out.zone.push((run.i as u32, j as u32, cap));
+                }
+            }
+        }
+    }
+
+    fn merge(&self, into: &mut Seen, mut next: Seen) {
+        into.value += next.value;
+        into.excess += next.excess;
+        into.eta += next.eta;
+        into.inside += next.inside;
+        into.zone.append(&mut next.zone);
+        into.zone_count += next.zone_count;
+        into.zone_weight += next.zone_weight;
+    }
 }
 
 /// Where the method stands.
@@ -168,50 +231,16 @@ impl<'a> Search<'a> {
 
     /// One pass over the pairs that bound the diameter.
     fn look(&self, factor: &Matrix, d: f64) -> Seen {
-        let cloud = self.cloud;
-        let mut parts: Vec<Seen> = (0..cloud.tile_rows()).map(|_| Seen::default()).collect();
-        let each = 1.0 / self.width;
-        let visit = |out: &mut Seen, run: Run<'_>| {
-            let Run { i, j0, same, rho, weight } = run;
-            if !pulls(self.variant, same) {
-                return;
-            }
-            let own = self.rate * cloud.weight[i];
-            for (k, &r) in rho.iter().enumerate() {
-                let over = r - d;
-                let y = over * each + 0.5;
-                if y <= 0.0 {
-                    continue;
-                }
-                let cap = own * cloud.weight[j0 + k];
-                let part = y.min(1.0);
-                weight[k] = cap * part;
-                out.eta += cap * part;
-                out.inside += cap * part * over;
-                out.value += cap * part * (y - 0.5 * part) * self.width;
-                out.excess += cap * over.max(0.0);
-                if y < 1.0 {
-                    out.zone_count += 1;
-                    out.zone_weight += cap;
-                    if is_listed(i, j0 + k, self.every) {
-                        out.zone.push((i as u32, (j0 + k) as u32, cap));
-                    }
-                }
-            }
+        let pass = Look {
+            cloud: self.cloud,
+            among: self.variant.bounding(),
+            d,
+            width: self.width,
+            rate: self.rate,
+            every: self.every,
         };
-        let wanted = |kind| self.variant == Variant::Diameter || kind != Kind::Different;
-        let pull = sweep(cloud, &Embedding::new(cloud, factor), wanted, true, &mut parts, visit);
-        let mut out = Seen { pull: pull.unwrap_or_default(), ..Seen::default() };
-        for mut part in parts {
-            out.value += part.value;
-            out.excess += part.excess;
-            out.eta += part.eta;
-            out.inside += part.inside;
-            out.zone.append(&mut part.zone);
-            out.zone_count += part.zone_count;
-            out.zone_weight += part.zone_weight;
-        }
-        out
+        let (seen, pull) = scan(self.cloud, &[&Embedding::new(self.cloud, factor)], &pass, &Threads);
+        Seen { pull: pull.unwrap_or_default(), ..seen }
     }
 
     fn size(&self) -> f64 {
@@ -354,7 +383,7 @@ mod tests {
         let now = Embedding::new(cloud, factor);
         let pairs = (0..cloud.len()).flat_map(|i| (0..i).map(move |j| (i, j)));
         let mut lengths: Vec<(f64, f64)> = pairs
-            .filter(|&(i, j)| pulls(variant, cloud.class[i] == cloud.class[j]))
+            .filter(|&(i, j)| variant.bounding().holds(cloud.class[i] == cloud.class[j]))
             .map(|(i, j)| (now.squared_distance(i, j), cloud.pair_weight(i, j)))
             .collect();
         lengths.sort_unstable_by(|a, b| b.0.total_cmp(&a.0));

@@ -7,12 +7,13 @@
 
 use super::Augmented;
 use crate::linalg;
+use crate::pairs::pass::{Beyond, Query};
 use crate::pairs::{Cloud, Embedding};
 use crate::problem::{Variant, different_sum, groups};
-use crate::solver::working_set::survey::{Query, survey};
+use crate::solver::working_set::survey::survey;
 use crate::solver::working_set::{Settings, balanced, solve_rows};
 use crate::solver::{Observer, Status, Stop};
-use crate::{Error, Matrix, Result};
+use crate::{Error, Result};
 
 /// Relative accuracy of `c_max` that is aimed at.
 const ACCURACY: f64 = 1e-2;
@@ -65,7 +66,7 @@ pub(crate) fn ceiling(cloud: &Cloud, variant: Variant, observer: &mut dyn Observ
         let Some(keep) = kept.as_mut() else { return Ok((size / solution.objective, above)) };
         let known = solution.objective * (1.0 + EXCESS * ACCURACY);
         let nothing = (f64::NEG_INFINITY, f64::NEG_INFINITY);
-        let query = Query { variant, window: nothing, beyond: 0.5, most: FAR };
+        let query = Query { among: variant.bounding(), window: nothing, beyond: Beyond::Part(0.5), most: FAR };
         let found = survey(&cloud, &Embedding::new(&cloud, &factor), &query);
         below = below.max(size / found.longest);
         if found.longest <= known {
@@ -87,7 +88,7 @@ fn far_out(cloud: &Cloud, variant: Variant) -> Option<Vec<bool>> {
     let mut keep = vec![false; cloud.len()];
     let mut lengths: Vec<(f64, usize)> = Vec::with_capacity(cloud.len());
     for group in groups(cloud, variant) {
-        let centre = centre(&cloud.x, group.clone());
+        let centre = cloud.mean(group.clone());
         lengths.extend(group.map(|i| {
             let away = cloud.x.row(i).iter().zip(&centre).map(|(v, c)| (v - c).powi(2)).sum::<f64>();
             (away, i)
@@ -95,25 +96,16 @@ fn far_out(cloud: &Cloud, variant: Variant) -> Option<Vec<bool>> {
     }
     lengths.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
     lengths.iter().take(FAR).for_each(|l| keep[l.1] = true);
-    for group in groups(cloud, Variant::Intra) {
-        let take = (group.len() * EACH).div_ceil(cloud.len()).max(2).min(group.len());
-        (0..take).for_each(|k| keep[group.start + k * group.len() / take] = true);
+    for class in cloud.classes() {
+        cloud.spaced(class, EACH).for_each(|i| keep[i] = true);
     }
     Some(keep)
-}
-
-fn centre(x: &Matrix, group: std::ops::Range<usize>) -> Vec<f64> {
-    let mut mean = vec![0.0; x.cols()];
-    let count = group.len() as f64;
-    for i in group {
-        mean.iter_mut().zip(x.row(i)).for_each(|(m, v)| *m += v / count);
-    }
-    mean
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Matrix;
     use crate::solver::Silent;
 
     #[test]
@@ -136,7 +128,8 @@ mod tests {
             for k in 0..8 {
                 let (s, t) = (f64::from(k) * 0.4).sin_cos();
                 let factor = Matrix::from_rows(&[[s, 0.3 * t], [t, -0.3 * s]]);
-                let query = Query { variant, window: (-1.0, -1.0), beyond: 0.9, most: 1 };
+                let query =
+                    Query { among: variant.bounding(), window: (-1.0, -1.0), beyond: Beyond::Part(0.9), most: 1 };
                 let longest = survey(&all, &Embedding::new(&all, &factor), &query).longest;
                 let size = linalg::inner(&push, &linalg::product_transposed(&factor, &factor));
                 assert!(size / longest <= above * (1.0 + 1e-9), "{variant:?} {k}");

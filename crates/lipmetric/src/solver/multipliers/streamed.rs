@@ -18,11 +18,11 @@ use super::{HALVINGS, PROXIMAL, negative_factor};
 use crate::linalg::packed_len;
 use crate::linalg::proximal::{Positive, simplex_threshold};
 use crate::linalg::{self, Cholesky, Eigen};
+use crate::pairs::pass::{Beyond, Query, Rounded, rounded};
 use crate::pairs::{Cloud, Embedding};
-use crate::problem::{Multipliers, Variant, certify, groups, mean_pair, relative_gap};
+use crate::problem::{Multipliers, certify, mean_pair, relative_gap};
 use crate::solver::working_set::model::{Lengths, Model, State};
 use crate::solver::working_set::outer::{DIMENSIONS, enough_gradient, even_bound, first_factor};
-use crate::solver::working_set::survey::{Query, Rounded, rounded};
 use crate::solver::working_set::{Penalty, Settings};
 use crate::solver::{Halt, Observer, Progress, Solution, Termination};
 use crate::{Matrix, Result};
@@ -200,11 +200,9 @@ impl<'a> Streamed<'a> {
     fn sample(&self, size: usize) -> (Cloud, Vec<u32>) {
         let cloud = self.cloud;
         let mut weight = vec![None; cloud.len()];
-        for group in groups(cloud, Variant::Intra) {
-            let count = group.len();
-            let take = (count * size).div_ceil(cloud.len()).max(2).min(count);
-            let chosen: Vec<usize> = (0..take).map(|k| group.start + k * count / take).collect();
-            let all: f64 = cloud.weight[group].iter().sum();
+        for class in cloud.classes() {
+            let chosen: Vec<usize> = cloud.spaced(class.clone(), size).collect();
+            let all: f64 = cloud.weight[class].iter().sum();
             let own: f64 = chosen.iter().map(|&i| cloud.weight[i]).sum();
             chosen.iter().for_each(|&i| weight[i] = Some(cloud.weight[i] * all / own));
         }
@@ -306,7 +304,7 @@ impl<'a> Streamed<'a> {
 
     fn query(&self) -> Query {
         let most = (packed_len(self.state.m.rows()) / 2).clamp(60, 600);
-        Query { variant: self.settings.variant, window: (2.0, 2.0), beyond: 0.7, most }
+        Query { among: self.settings.variant.bounding(), window: (2.0, 2.0), beyond: Beyond::Part(0.7), most }
     }
 
     /// A pass over the pairs of the level, in the numbering of all points.

@@ -12,12 +12,15 @@
 use crate::linalg::proximal::{Positive, hinge_multiplier, simplex_threshold};
 use crate::linalg::{self, Cholesky};
 use crate::linalg::{pack, packed_len, unpack};
-use crate::pairs::{Cloud, Embedding, Kind, Run, sweep, weighted_outer};
+use crate::pairs::pass::{Among, objective};
+use crate::pairs::{Cloud, Embedding, Kind, Pass, Run, Threads, scan, weighted_outer};
 use crate::problem::moments::gram;
-use crate::problem::{Bound, Multipliers, Variant, certify, groups, relative_gap};
+use crate::problem::{Bound, Multipliers, Variant, certify, relative_gap};
 use crate::solver::working_set::Settings;
 use crate::solver::{Observer, Progress, Solution, Termination};
 use crate::{Error, Matrix, Result};
+use serde::{Deserialize, Serialize};
+use std::sync::Mutex;
 
 /// The objective and the bound are computed at each of the first iterations, and then at every so many.
 const EACH: usize = 10;
@@ -27,12 +30,103 @@ const MOST_PAIRS: usize = 1 << 29;
 
 fn different_pairs(cloud: &Cloud) -> usize {
     let n = cloud.len();
-    let same: usize = groups(cloud, Variant::Intra).iter().map(|g| g.len() * g.len()).sum();
+    let same: usize = cloud.classes().iter().map(|g| g.len() * g.len()).sum();
     (n * n - same) / 2
 }
 
+/// The update of the multipliers of the hinges, which stay with their rows of tiles.
+struct Ascend<'a> {
+    cloud: &'a Cloud,
+    mu: f64,
+    /// The multipliers of each row of tiles, empty at first; taken out by whoever updates them, so that they are held once.
+    before: Vec<Mutex<Vec<f64>>>,
+}
+
+/// Multipliers of the different-label pairs for each row of tiles, and their sum.
+#[derive(Default, Serialize, Deserialize)]
+struct Lambda {
+    rows: Vec<Vec<f64>>,
+    total: f64,
+    /// How many pairs of the row of tiles are updated.
+    done: usize,
+}
+
+impl Pass for Ascend<'_> {
+    type Part = Lambda;
+
+    fn wanted(&self, kind: Kind) -> bool {
+        kind != Kind::Same
+    }
+
+    fn weighted(&self) -> bool {
+        true
+    }
+
+    fn begin(&self, row: usize) -> Lambda {
+        let own = self.before[row].lock().map(|mut own| std::mem::take(&mut *own)).unwrap_or_default();
+        Lambda { rows: vec![own], total: 0.0, done: 0 }
+    }
+
+    fn visit(&self, part: &mut Lambda, run: Run<'_>) {
+        if run.same {
+            return;
+        }
+        let (stored, at) = (&mut part.rows[0], part.done);
+        part.done += run.rho.len();
+        if stored.len() < part.done {
+            stored.resize(part.done, 0.0);
+        }
+        let left = self.cloud.weight[run.i];
+        let weights = &self.cloud.weight[run.j0..run.j0 + run.rho.len()];
+        for (((l, r), w), out) in stored[at..part.done].iter_mut().zip(run.rho).zip(weights).zip(run.weight) {
+            *l = hinge_multiplier(*l + self.mu * (2.0 - r), left * w);
+            *out = *l;
+            part.total += *l;
+        }
+    }
+
+    fn merge(&self, into: &mut Lambda, mut next: Lambda) {
+        into.rows.append(&mut next.rows);
+        into.total += next.total;
+    }
+}
+
+/// The pairs that bound the diameter and are not far below the longest of them.
+struct Near {
+    among: Among,
+    reach: f64,
+}
+
 /// The longest length so far, and pairs that were not far below it.
-type Longest = (f64, Vec<(u32, u32, f64)>);
+#[derive(Default, Serialize, Deserialize)]
+struct Longest {
+    most: Option<f64>,
+    pairs: Vec<(u32, u32, f64)>,
+}
+
+impl Pass for Near {
+    type Part = Longest;
+
+    fn wanted(&self, kind: Kind) -> bool {
+        self.among.may_hold(kind)
+    }
+
+    fn visit(&self, part: &mut Longest, run: Run<'_>) {
+        if !self.among.holds(run.same) {
+            return;
+        }
+        let known = part.most.unwrap_or(f64::NEG_INFINITY);
+        let most = run.rho.iter().fold(known, |m, &r| if r > m { r } else { m });
+        part.most = Some(most);
+        let near = run.rho.iter().enumerate().filter(|(_, r)| **r >= most - self.reach);
+        part.pairs.extend(near.map(|(k, &r)| (run.i as u32, (run.j0 + k) as u32, r)));
+    }
+
+    fn merge(&self, into: &mut Longest, mut next: Longest) {
+        into.most = into.most.into_iter().chain(next.most).reduce(f64::max);
+        into.pairs.append(&mut next.pairs);
+    }
+}
 
 /// One of the two least-squares blocks, `m_1` or `m_2`.
 struct Block {
@@ -139,31 +233,12 @@ impl<'a> Faithful<'a> {
 
     /// Eq. (update_p), as an update of `lambda`.
     fn update_lambda(&mut self) {
-        let (cloud, mu) = (self.cloud, self.mu);
-        let embedding = Embedding::symmetric(cloud, &self.first.ahead());
-        let mut states: Vec<(Vec<f64>, usize, f64)> =
-            std::mem::take(&mut self.lambda).into_iter().map(|l| (l, 0, 0.0)).collect();
-        let visit = |state: &mut (Vec<f64>, usize, f64), run: Run<'_>| {
-            if run.same {
-                return;
-            }
-            let (stored, at, total) = (&mut state.0, &mut state.1, &mut state.2);
-            if stored.len() < *at + run.rho.len() {
-                stored.resize(*at + run.rho.len(), 0.0);
-            }
-            let own = &mut stored[*at..*at + run.rho.len()];
-            let left = cloud.weight[run.i];
-            let weights = &cloud.weight[run.j0..run.j0 + run.rho.len()];
-            for (((l, r), w), out) in own.iter_mut().zip(run.rho).zip(weights).zip(run.weight) {
-                *l = hinge_multiplier(*l + mu * (2.0 - r), left * w);
-                *out = *l;
-                *total += *l;
-            }
-            *at += run.rho.len();
-        };
-        let sum = sweep(cloud, &embedding, |k| k != Kind::Same, true, &mut states, visit);
-        self.push = (sum.unwrap_or_else(|| self.push.0.clone()), states.iter().map(|s| s.2).sum());
-        self.lambda = states.into_iter().map(|s| s.0).collect();
+        let embedding = Embedding::symmetric(self.cloud, &self.first.ahead());
+        let before = std::mem::take(&mut self.lambda).into_iter().map(Mutex::new).collect();
+        let (after, sum) =
+            scan(self.cloud, &[&embedding], &Ascend { cloud: self.cloud, mu: self.mu, before }, &Threads);
+        self.push = (sum.unwrap_or_else(|| self.push.0.clone()), after.total);
+        self.lambda = after.rows;
     }
 
     /// Eq. (update_q), as an update of `eta`.
@@ -172,23 +247,9 @@ impl<'a> Faithful<'a> {
         let embedding = Embedding::symmetric(cloud, &self.second.ahead());
         // No pair further than c / mu below the longest can carry a multiplier.
         let reach = c / mu;
-        let mut states: Vec<Longest> = vec![(f64::NEG_INFINITY, Vec::new()); cloud.tile_rows()];
-        let visit = |(most, found): &mut Longest, run: Run<'_>| {
-            if variant == Variant::Intra && !run.same {
-                return;
-            }
-            *most = run.rho.iter().fold(*most, |m, &r| if r > m { r } else { m });
-            let least = *most - reach;
-            for (k, &r) in run.rho.iter().enumerate() {
-                if r >= least {
-                    found.push((run.i as u32, (run.j0 + k) as u32, r));
-                }
-            }
-        };
-        sweep(cloud, &embedding, |k| variant == Variant::Diameter || k != Kind::Different, false, &mut states, visit);
-        let most = states.iter().fold(f64::NEG_INFINITY, |m, s| m.max(s.0));
-        let mut values: Vec<(u32, u32, f64)> =
-            states.into_iter().flat_map(|s| s.1).filter(|f| f.2 >= most - reach).collect();
+        let (found, _) = scan(cloud, &[&embedding], &Near { among: variant.bounding(), reach }, &Threads);
+        let most = found.most.unwrap_or(f64::NEG_INFINITY);
+        let mut values: Vec<(u32, u32, f64)> = found.pairs.into_iter().filter(|f| f.2 >= most - reach).collect();
         values.sort_unstable_by_key(|f| (f.0, f.1));
         let mut missing = Vec::new();
         for &(i, j, e) in &self.eta {
@@ -225,7 +286,8 @@ impl<'a> Faithful<'a> {
     /// `F(M)` of the current iterate.
     pub(crate) fn objective(&self) -> f64 {
         let embedding = Embedding::new(self.cloud, &self.m.factor);
-        objective(self.cloud, &embedding, self.settings.variant, self.settings.c).0
+        let (hinges, longest) = objective(self.cloud, &embedding, self.settings.variant.bounding());
+        self.settings.c * longest + hinges
     }
 
     /// A certified bound from the current multipliers; `to_space` maps sums to coordinates where the rows' covariance is
@@ -283,30 +345,6 @@ impl<'a> Faithful<'a> {
             certificate: None,
         })
     }
-}
-
-/// `F` and the longest of the pairs that bound the diameter, by one pass over all pairs.
-pub(crate) fn objective(cloud: &Cloud, embedding: &Embedding, variant: Variant, c: f64) -> (f64, f64) {
-    let mut states = vec![(0.0f64, 0.0f64); cloud.tile_rows()];
-    sweep(
-        cloud,
-        embedding,
-        |_| true,
-        false,
-        &mut states,
-        |(hinge, longest), run| {
-            if !run.same {
-                let weights = &cloud.weight[run.j0..run.j0 + run.rho.len()];
-                *hinge += cloud.weight[run.i]
-                    * run.rho.iter().zip(weights).map(|(r, w)| w * if *r < 2.0 { 2.0 - r } else { 0.0 }).sum::<f64>();
-            }
-            if run.same || variant == Variant::Diameter {
-                *longest = run.rho.iter().fold(*longest, |m, &r| if r > m { r } else { m });
-            }
-        },
-    );
-    let longest = states.iter().fold(0.0, |m: f64, s| m.max(s.1));
-    (c * longest + states.iter().map(|s| s.0).sum::<f64>(), longest)
 }
 
 #[cfg(test)]

@@ -19,11 +19,7 @@ pub(crate) fn balanced(cloud: &Cloud, variant: Variant) -> Result<(Cloud, Matrix
     let (n, p) = (cloud.len(), cloud.x.cols());
     let mut centred = Matrix::zeros(n, p);
     for group in groups(cloud, variant) {
-        let count = group.len() as f64;
-        let mut mean = vec![0.0; p];
-        for i in group.clone() {
-            mean.iter_mut().zip(cloud.x.row(i)).for_each(|(m, v)| *m += v / count);
-        }
+        let mean = cloud.mean(group.clone());
         for i in group {
             centred.row_mut(i).iter_mut().zip(cloud.x.row(i)).zip(&mean).for_each(|((c, v), m)| *c = v - m);
         }

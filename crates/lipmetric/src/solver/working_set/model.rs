@@ -2,9 +2,10 @@
 
 use crate::pairs::Cloud;
 use crate::{Matrix, linalg};
+use serde::{Deserialize, Serialize};
 
 /// A different-label pair with a row of its own.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Push {
     pub(crate) i: u32,
     pub(crate) j: u32,

@@ -1,12 +1,13 @@
 //! The loop: move a point of the reduced problem, certify, look at all pairs, renew the rows.
 
 use super::model::{Model, Push, State, points_within};
-use super::survey::{Query, Survey, survey, window};
+use super::survey::{Survey, survey};
 use crate::linalg;
 use crate::linalg::packed_len;
 use crate::linalg::proximal::Positive;
+use crate::pairs::pass::{Beyond, Query, window_of_sample};
 use crate::pairs::{Cloud, Embedding, weighted_outer};
-use crate::problem::{Multipliers, Variant, certify, different_sum, groups, mean_pair, relative_gap};
+use crate::problem::{Multipliers, Variant, certify, different_sum, mean_pair, relative_gap};
 use crate::solver::{Halt, Observer, Progress, Solution, Status, Stop, Termination};
 use crate::{Matrix, Result};
 use std::ops::ControlFlow;
@@ -303,9 +304,10 @@ impl<'a> Outer<'a> {
         }
         let q = packed_len(self.state.m.rows());
         let nothing = (f64::NEG_INFINITY, f64::NEG_INFINITY);
-        let window = if self.only.is_some() { nothing } else { window(self.cloud, &factor, inner.working_target(q)) };
+        let window =
+            if self.only.is_some() { nothing } else { window_of_sample(self.cloud, &factor, inner.working_target(q)) };
         let most = (q / 2).clamp(LONG_PAIRS.0, LONG_PAIRS.1);
-        let query = Query { variant: self.settings.variant, window, beyond: LONG, most };
+        let query = Query { among: self.settings.variant.bounding(), window, beyond: Beyond::Part(LONG), most };
         let embedding = Embedding::new(self.cloud, &factor);
         let found = survey(self.cloud, &embedding, &query);
         let (t, objective) = match self.only {
@@ -459,10 +461,10 @@ pub(crate) fn first_factor(cloud: &Cloud, settings: &Settings, start: Option<&Ma
     let part = if cloud.len() > SAMPLE { cloud.thinned(SAMPLE) } else { cloud.clone() };
     let share = part.pair_totals().0 / cloud.pair_totals().0;
     let everything = (f64::NEG_INFINITY, f64::INFINITY);
-    let query = Query { variant: settings.variant, window: everything, beyond: 0.9, most: 1 };
+    let query = Query { among: settings.variant.bounding(), window: everything, beyond: Beyond::Part(0.9), most: 1 };
     let total = cloud.weight.iter().sum::<f64>();
     let mut within = Matrix::zeros(p, p);
-    for group in groups(cloud, Variant::Intra) {
+    for group in cloud.classes() {
         let weight: f64 = cloud.weight[group.clone()].iter().sum();
         let own = group_scatter(cloud, group);
         linalg::add_scaled(&mut within, 1.0 / (total * weight), &own);
@@ -494,10 +496,7 @@ pub(crate) fn first_factor(cloud: &Cloud, settings: &Settings, start: Option<&Ma
 fn group_scatter(cloud: &Cloud, group: std::ops::Range<usize>) -> Matrix {
     let p = cloud.x.cols();
     let total: f64 = cloud.weight[group.clone()].iter().sum();
-    let mut mean = vec![0.0; p];
-    for i in group.clone() {
-        mean.iter_mut().zip(cloud.x.row(i)).for_each(|(m, v)| *m += cloud.weight[i] * v / total);
-    }
+    let mean = cloud.weighted_mean(group.clone());
     let mut plain = Matrix::zeros(group.len(), p);
     let mut scaled = Matrix::zeros(group.len(), p);
     for (row, i) in group.enumerate() {

@@ -1,0 +1,222 @@
+//! One pass over all unordered pairs: tile row by tile row, merged in their order.
+
+use super::executor::{Executor, Plain};
+use super::{Cloud, Embedding};
+use crate::{Matrix, linalg};
+use serde::{Deserialize, Serialize};
+
+/// Which pairs of a tile have the same label.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// All.
+    Same,
+    /// None.
+    Different,
+    /// Some: the labels tell.
+    Mixed,
+}
+
+/// Consecutive pairs `(i, j0), (i, j0 + 1), ...` that all have the same label or all have different ones.
+#[derive(Debug)]
+pub(crate) struct Run<'a> {
+    pub(crate) i: usize,
+    pub(crate) j0: usize,
+    pub(crate) same: bool,
+    /// Their squared distances under the first embedding, ...
+    pub(crate) rho: &'a [f64],
+    /// ... and under the second; empty where there is only one.
+    pub(crate) other: &'a [f64],
+    /// The weights that the pass gives them, none negative, zero at first; empty unless the pass is weighted.
+    pub(crate) weight: &'a mut [f64],
+}
+
+/// A question to all pairs. What a row of tiles answers is a part; parts are merged in the order of the rows.
+pub(crate) trait Pass: Sync {
+    /// Plain data, so that a part can be computed in another process. The default is that of no pairs.
+    type Part: Plain + Default;
+
+    /// Whether tiles of this kind are looked at. A pass that wants one sort of pairs still meets the other in mixed tiles.
+    fn wanted(&self, _kind: Kind) -> bool {
+        true
+    }
+
+    /// Whether the pass gives weights, whose sum `sum of w_ij (x_i - x_j)(x_i - x_j)^T` is wanted.
+    fn weighted(&self) -> bool {
+        false
+    }
+
+    /// The part of a row of tiles before its first pair.
+    fn begin(&self, _row: usize) -> Self::Part {
+        Self::Part::default()
+    }
+
+    /// Takes in some pairs.
+    fn visit(&self, part: &mut Self::Part, run: Run<'_>);
+
+    /// The row of tiles is complete.
+    fn end(&self, _part: &mut Self::Part) {}
+
+    /// Takes in the part of the next row of tiles.
+    fn merge(&self, into: &mut Self::Part, next: Self::Part);
+}
+
+/// Distances and weights of a tile.
+#[derive(Default)]
+struct Scratch {
+    rho: Vec<f64>,
+    other: Vec<f64>,
+    weight: Vec<f64>,
+}
+
+/// What a row of tiles adds to the weighted sum.
+#[derive(Default, Serialize, Deserialize)]
+struct Sums {
+    /// `sum_j w_ij x_j` for the points of the left block.
+    cross: Vec<f64>,
+    /// `sum w` of each point from the left block on.
+    degree: Vec<f64>,
+}
+
+/// Asks all pairs of the wanted sorts, under one embedding or two. Returns the merged part and, if the pass is weighted,
+/// `sum of w_ij (x_i - x_j)(x_i - x_j)^T = X^T (diag(W 1) - W) X`; nothing of size N^2 is held.
+pub(crate) fn scan<P: Pass>(
+    cloud: &Cloud,
+    embeddings: &[&Embedding],
+    pass: &P,
+    executor: &impl Executor,
+) -> (P::Part, Option<Matrix>) {
+    let (n, p) = (cloud.len(), cloud.x.cols());
+    let weighted = pass.weighted();
+    let mut total = P::Part::default();
+    let mut cross = Matrix::zeros(if weighted { n } else { 0 }, p);
+    let mut degree = vec![0.0; if weighted { n } else { 0 }];
+    let mut row = 0;
+    executor.run(
+        cloud.blocks.len(),
+        |scratch: &mut Scratch, a| tile_row(cloud, embeddings, pass, a, scratch),
+        |(part, sums): (P::Part, Option<Sums>)| {
+            pass.merge(&mut total, part);
+            if let Some(sums) = sums {
+                let from = cloud.blocks[row].0.start;
+                cross.as_mut_slice()[from * p..from * p + sums.cross.len()].copy_from_slice(&sums.cross);
+                degree[from..].iter_mut().zip(&sums.degree).for_each(|(d, v)| *d += v);
+            }
+            row += 1;
+        },
+    );
+    (total, weighted.then(|| laplacian(cloud, &cross, &degree)))
+}
+
+/// `X^T (diag(degree) - W - W^T) X` from `cross = W X` with the upper triangle `W`.
+fn laplacian(cloud: &Cloud, cross: &Matrix, degree: &[f64]) -> Matrix {
+    let mut half = Matrix::zeros(cross.rows(), cross.cols());
+    for i in 0..cross.rows() {
+        for ((h, x), c) in half.row_mut(i).iter_mut().zip(cloud.x.row(i)).zip(cross.row(i)) {
+            *h = 0.5 * degree[i] * x - c;
+        }
+    }
+    let one = linalg::transposed_product(&cloud.x, &half);
+    let mut sum = one.transpose();
+    linalg::add_scaled(&mut sum, 1.0, &one);
+    sum
+}
+
+/// Two blocks of points.
+#[derive(Clone, Copy)]
+struct Tile<'a> {
+    cloud: &'a Cloud,
+    a: usize,
+    b: usize,
+    kind: Kind,
+}
+
+fn tile_row<P: Pass>(
+    cloud: &Cloud,
+    embeddings: &[&Embedding],
+    pass: &P,
+    a: usize,
+    scratch: &mut Scratch,
+) -> (P::Part, Option<Sums>) {
+    let left = &cloud.blocks[a].0;
+    let mut part = pass.begin(a);
+    let mut sums = pass
+        .weighted()
+        .then(|| Sums { cross: vec![0.0; left.len() * cloud.x.cols()], degree: vec![0.0; cloud.len() - left.start] });
+    for b in a..cloud.blocks.len() {
+        let tile = Tile { cloud, a, b, kind: cloud.kind(a, b) };
+        if !pass.wanted(tile.kind) {
+            continue;
+        }
+        let right = &cloud.blocks[b].0;
+        let size = left.len() * right.len();
+        for (rho, embedding) in [&mut scratch.rho, &mut scratch.other].into_iter().zip(embeddings) {
+            rho.resize(size, 0.0);
+            embedding.distances(rho, left, right);
+        }
+        if sums.is_some() {
+            scratch.weight.clear();
+            scratch.weight.resize(size, 0.0);
+        }
+        tile.visit(scratch, |run| pass.visit(&mut part, run));
+        if let Some(sums) = &mut sums {
+            sums.add(tile, &scratch.weight);
+        }
+    }
+    pass.end(&mut part);
+    (part, sums)
+}
+
+impl Tile<'_> {
+    /// Goes through the unordered pairs in runs of one sort. What of the scratch is empty was not asked for.
+    fn visit(self, scratch: &mut Scratch, mut f: impl FnMut(Run<'_>)) {
+        let Self { cloud, a, b, kind } = self;
+        let (left, right) = (&cloud.blocks[a].0, &cloud.blocks[b].0);
+        let cols = right.len();
+        for row in 0..left.len() {
+            let i = left.start + row;
+            let from = if a == b { row + 1 } else { 0 };
+            let mut piece = |start: usize, end: usize, same: bool| {
+                if start < end {
+                    let range = row * cols + start..row * cols + end;
+                    let other = if scratch.other.is_empty() { &[][..] } else { &scratch.other[range.clone()] };
+                    let rho = &scratch.rho[range.clone()];
+                    let weight = if scratch.weight.is_empty() { &mut [][..] } else { &mut scratch.weight[range] };
+                    f(Run { i, j0: right.start + start, same, rho, other, weight });
+                }
+            };
+            match kind {
+                Kind::Same => piece(from, cols, true),
+                Kind::Different => piece(from, cols, false),
+                Kind::Mixed => {
+                    let own = cloud.class[i];
+                    let class = &cloud.class[right.start + from..right.end];
+                    let (start, end) = (class.partition_point(|&c| c < own), class.partition_point(|&c| c <= own));
+                    piece(from, from + start, false);
+                    piece(from + start, from + end, true);
+                    piece(from + end, cols, false);
+                }
+            }
+        }
+    }
+}
+
+impl Sums {
+    /// Adds the weights of a tile.
+    fn add(&mut self, tile: Tile<'_>, weight: &[f64]) {
+        let Tile { cloud, a, b, .. } = tile;
+        let (left, right) = (&cloud.blocks[a].0, &cloud.blocks[b].0);
+        let (p, cols, other) = (cloud.x.cols(), right.len(), right.start - left.start);
+        let mut any = false;
+        for (row, weights) in weight.chunks_exact(cols).enumerate() {
+            let sum = weights.iter().sum::<f64>();
+            any |= sum != 0.0;
+            self.degree[row] += sum;
+            self.degree[other..other + cols].iter_mut().zip(weights).for_each(|(d, w)| *d += w);
+        }
+        // Most tiles of some passes hold nothing that counts.
+        if any {
+            let xj = &cloud.x.as_slice()[right.start * p..right.end * p];
+            linalg::gemm_nn_add(&mut self.cross, weight, xj, left.len(), p, cols);
+        }
+    }
+}
