@@ -109,6 +109,12 @@ impl Matrix {
         Self { data, rows: rows.len(), cols: self.cols }
     }
 
+    /// The columns with these indices, in this order.
+    pub(crate) fn select_cols(&self, cols: impl ExactSizeIterator<Item = usize> + Clone) -> Self {
+        let data = (0..self.rows).flat_map(|i| cols.clone().map(move |k| self.row(i)[k])).collect();
+        Self { data, rows: self.rows, cols: cols.len() }
+    }
+
     /// The transpose.
     #[must_use]
     pub fn transpose(&self) -> Self {

@@ -27,6 +27,16 @@ impl Eigen {
         out
     }
 
+    /// All eigenvectors, each divided by a function of its eigenvalue.
+    pub(crate) fn divided(&self, f: impl Fn(f64) -> f64) -> Matrix {
+        let mut out = self.vectors.clone();
+        let sizes: Vec<f64> = self.values.iter().map(|&v| f(v)).collect();
+        for a in 0..out.rows() {
+            out.row_mut(a).iter_mut().zip(&sizes).for_each(|(v, s)| *v /= s);
+        }
+        out
+    }
+
     /// `f(A) = V diag(f(values)) V^T`.
     pub(crate) fn apply(&self, f: impl Fn(f64) -> f64) -> Matrix {
         super::product_transposed(&self.scaled(0..self.values.len(), f), &self.vectors)
@@ -73,6 +83,39 @@ pub(crate) fn symmetric_eigenvalues(a: &Matrix) -> Result<Vec<f64>> {
         return Err(failed("a symmetric matrix"));
     }
     Ok(values)
+}
+
+/// `S^-1/2` and `S^1/2` of a symmetric matrix, its eigenvalues raised to at least this fraction of the largest.
+pub(crate) fn roots(s: &Matrix, floor: f64) -> Result<(Matrix, Matrix)> {
+    let eigen = symmetric_eigen(s)?;
+    let p = s.rows();
+    let top = eigen.values.last().copied().unwrap_or(0.0);
+    if top.is_nan() || top <= 0.0 {
+        return Ok((Matrix::identity(p), Matrix::identity(p)));
+    }
+    let build = |f: &dyn Fn(f64) -> f64| {
+        let mut out = eigen.apply(|v| f(v.max(floor * top)));
+        super::symmetrise(&mut out);
+        out
+    };
+    Ok((build(&|v| 1.0 / v.sqrt()), build(&f64::sqrt)))
+}
+
+/// `L` with `L^T L` the positive part of a symmetric `M`, rows of largest eigenvalue first, those that rounding has made
+/// left out.
+pub(crate) fn root(m: &Matrix) -> Result<Matrix> {
+    let eigen = symmetric_eigen(m)?;
+    let p = m.rows();
+    let top = eigen.values.last().copied().unwrap_or(0.0).max(0.0);
+    let kept: Vec<usize> = (0..p).rev().filter(|&k| eigen.values[k] > 1e-14 * top && eigen.values[k] > 0.0).collect();
+    let mut out = Matrix::zeros(kept.len(), p);
+    for (r, &k) in kept.iter().enumerate() {
+        let scale = eigen.values[k].sqrt();
+        for a in 0..p {
+            out[(r, a)] = scale * eigen.vectors[(a, k)];
+        }
+    }
+    Ok(out)
 }
 
 /// The singular values (descending) and right singular vectors (columns) of a matrix.

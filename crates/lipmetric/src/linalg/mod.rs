@@ -7,7 +7,7 @@ mod cholesky;
 mod eigen;
 
 pub(crate) use cholesky::{Cholesky, largest_generalised};
-pub(crate) use eigen::{Eigen, singular, symmetric_eigen, symmetric_eigenvalues};
+pub(crate) use eigen::{Eigen, root, roots, singular, symmetric_eigen, symmetric_eigenvalues};
 
 pub(crate) mod proximal;
 mod singular;

@@ -1,10 +1,11 @@
 //! Lip^I by near pairs: the local form of the Lipschitz margin ratio.
 
-use super::frame::{Frame, roots};
 use super::parameters::parameters;
+use super::start::{coordinates, notes_on};
 use super::{Fit, Method, Outcome, Training, check_limits};
 use crate::neighbours::NeighbourIndex;
 use crate::pairs::weighted_outer;
+use crate::problem::Coordinates;
 use crate::solver::listed::Problem;
 use crate::solver::{Observer, Solution, Status, Stop, Timed};
 use crate::{Error, Matrix, Metric, Result, linalg};
@@ -75,7 +76,7 @@ impl LipLocal {
         self.check_all(fractions)?;
         data.check_for(self)?;
         let observer = &mut Timed::new(observer);
-        let ground = Ground::new(Frame::new(data)?)?;
+        let ground = Ground::new(coordinates(data)?)?;
         let plain = ground.problem(&ground.near(&ground.x, self.neighbours)?)?;
         let mut fits = Vec::with_capacity(fractions.len());
         let mut last: Option<Matrix> = None;
@@ -142,7 +143,7 @@ struct Done {
 
 /// The rows in the coordinates that the metric lives in.
 struct Ground {
-    frame: Frame,
+    frame: Coordinates,
     x: Matrix,
     /// The centres, ascending, class by class.
     centres: Vec<usize>,
@@ -162,14 +163,11 @@ struct Whitened {
 }
 
 impl Ground {
-    fn new(frame: Frame) -> Result<Self> {
+    fn new(frame: Coordinates) -> Result<Self> {
         let all = &frame.cloud.x;
         let p = all.cols().min(DIMENSIONS);
-        let mut x = Matrix::zeros(all.rows(), p);
-        for i in 0..all.rows() {
-            x.row_mut(i).copy_from_slice(&all.row(i)[..p]);
-        }
-        if frame.same.iter().all(|s| s.len() == 1) {
+        let x = all.select_cols(0..p);
+        if frame.cloud.classes().iter().all(|s| s.len() == 1) {
             return Err(Error::data("no two rows have the same label: no row has a neighbour of its own class"));
         }
         let n = x.rows();
@@ -181,10 +179,7 @@ impl Ground {
     fn near(&self, mapped: &Matrix, k: usize) -> Result<Near> {
         let n = mapped.rows();
         let (mut same, mut other) = (Vec::new(), Vec::new());
-        let mut at = 0;
-        while at < n {
-            let range = self.frame.same[at].clone();
-            at = range.end;
+        for range in self.frame.cloud.classes() {
             let from = self.centres.partition_point(|&i| i < range.start);
             let to = self.centres.partition_point(|&i| i < range.end);
             let centres = &self.centres[from..to];
@@ -220,7 +215,7 @@ impl Ground {
         let all = linalg::inner(&self.x, &self.x) / self.x.rows() as f64;
         let plain = PLAIN * trace(&spread).max(1e-6 * all) / p as f64;
         (0..p).for_each(|k| spread[(k, k)] += plain);
-        let (map, inverse) = roots(&spread, 1e-12)?;
+        let (map, inverse) = linalg::roots(&spread, 1e-12)?;
         let u = linalg::product(&self.x, &map);
         let mut differences = Matrix::zeros(near.other.len(), p);
         for (r, &(i, j)) in near.other.iter().enumerate() {
@@ -235,7 +230,7 @@ impl Ground {
 
     /// The metric on the features, and the figures.
     fn fit(&self, factor: Matrix, done: &Done) -> Result<Fit> {
-        let mut notes = self.frame.notes.clone();
+        let mut notes = notes_on(&self.frame);
         let rank = self.frame.rank();
         if rank > DIMENSIONS {
             notes.push(format!("the metric measures the {DIMENSIONS} directions of largest variance of {rank}"));

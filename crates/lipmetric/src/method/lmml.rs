@@ -7,10 +7,11 @@
 //! Strongly convex: there is one optimum, and its certificate costs a `p x p` eigendecomposition. For any multipliers
 //! `lambda` with `P = sum lambda (A_il - A_ij)`, the optimum is at least `sum lambda - ||P_+||_F^2 / 4`.
 
-use super::frame::{Begin, Frame, Init};
 use super::lmnn::{note_lonely, reach_of_one, targets};
 use super::parameters::parameters;
+use super::start::{Begin, Init, coordinates, coordinates_of_any_labels, notes_on};
 use super::{Fit, Method, Outcome, Training, check_limits};
+use crate::problem::Coordinates;
 use crate::solver::comparisons::{Anchor, Lists, Loss, Penalty, Problem};
 use crate::solver::{Observer, Stop, Timed};
 use crate::{Error, Matrix, Metric, Result, linalg};
@@ -51,7 +52,7 @@ impl Lmml {
     fn problem<'a>(
         &self,
         data: &Training<'_>,
-        frame: &'a Frame,
+        frame: &'a Coordinates,
         notes: &mut Vec<String>,
     ) -> Result<(Problem<'a>, Lists)> {
         self.check()?;
@@ -99,8 +100,8 @@ impl Lmml {
         Ok((problem, lists))
     }
 
-    fn frame(data: &Training<'_>) -> Result<Frame> {
-        if data.triplets.is_some() { Frame::of_any_labels(data) } else { Frame::new(data) }
+    fn coordinates(data: &Training<'_>) -> Result<Coordinates> {
+        if data.triplets.is_some() { coordinates_of_any_labels(data) } else { coordinates(data) }
     }
 
     /// The objective of any metric.
@@ -108,10 +109,10 @@ impl Lmml {
     /// # Errors
     /// If a parameter is out of range, or the data do not allow a fit.
     pub fn objective(&self, data: &Training<'_>, metric: &Metric) -> Result<f64> {
-        let frame = Self::frame(data)?;
+        let frame = Self::coordinates(data)?;
         let (problem, mut lists) = self.problem(data, &frame, &mut Vec::new())?;
         let outside = frame.outside(metric)?;
-        Ok(problem.objective(&mut lists, &frame.inner(metric)?) + outside)
+        Ok(problem.objective(&mut lists, &frame.inner(metric.factor())?) + outside)
     }
 }
 
@@ -135,8 +136,8 @@ impl Method for Lmml {
     fn fit(&self, data: &Training<'_>, observer: &mut dyn Observer) -> Result<Fit> {
         data.check_for(self)?;
         let observer = &mut Timed::new(observer);
-        let mut frame = Self::frame(data)?;
-        let mut notes = std::mem::take(&mut frame.notes);
+        let frame = Self::coordinates(data)?;
+        let mut notes = notes_on(&frame);
         let (problem, mut lists) = self.problem(data, &frame, &mut notes)?;
         let begin = Begin::new(self.init, data);
         let mut start = frame.start(begin, self.n_components)?;
@@ -161,13 +162,13 @@ impl Method for Lmml {
     }
 }
 
-impl Frame {
+impl Coordinates {
     /// What `||M||_F^2` has beyond the directions in which the rows vary.
     fn outside(&self, metric: &Metric) -> Result<f64> {
         let squared = |factor: &Matrix| {
             let gram = linalg::product_transposed(factor, factor);
             linalg::inner(&gram, &gram)
         };
-        Ok((squared(metric.factor()) - squared(&self.inner(metric)?)).max(0.0))
+        Ok((squared(metric.factor()) - squared(&self.inner(metric.factor())?)).max(0.0))
     }
 }

@@ -7,12 +7,12 @@
 //!
 //! Convex in `M`; with all components the fit ends with a certified gap to the global optimum.
 
-use super::frame::{Begin, Frame, Init, roots};
 use super::parameters::parameters;
+use super::start::{Begin, Init, coordinates, notes_on};
 use super::{Fit, Method, Outcome, Training, check_limits};
 use crate::neighbours::NeighbourIndex;
 use crate::pairs::weighted_outer;
-use crate::problem::Slack;
+use crate::problem::{Coordinates, Slack};
 use crate::solver::comparisons::{Anchor, Lists, Loss, Penalty, Problem};
 use crate::solver::{Observer, Stop, Timed};
 use crate::{Error, Matrix, Metric, Result, linalg};
@@ -53,7 +53,7 @@ parameters! {
 }
 
 impl Lmnn {
-    fn anchors(&self, data: &Training<'_>, frame: &Frame, notes: &mut Vec<String>) -> Result<Vec<Anchor>> {
+    fn anchors(&self, data: &Training<'_>, frame: &Coordinates, notes: &mut Vec<String>) -> Result<Vec<Anchor>> {
         let targets = targets(data, frame, self.targets)?;
         let short = targets.iter().filter(|t| !t.is_empty() && t.len() < self.targets).count();
         if short > 0 {
@@ -71,7 +71,7 @@ impl Lmnn {
             .collect())
     }
 
-    fn problem<'a>(&self, frame: &'a Frame, anchors: Vec<Anchor>, pull: Matrix) -> Problem<'a> {
+    fn problem<'a>(&self, frame: &'a Coordinates, anchors: Vec<Anchor>, pull: Matrix) -> Problem<'a> {
         let loss = match self.slack {
             Slack::Instance => Loss::Worst,
             Slack::Pair => Loss::Each,
@@ -79,7 +79,7 @@ impl Lmnn {
         Problem { cloud: &frame.cloud, anchors, loss, penalty: Penalty::Linear(pull) }
     }
 
-    fn pull(&self, frame: &Frame, anchors: &[Anchor]) -> Matrix {
+    fn pull(&self, frame: &Coordinates, anchors: &[Anchor]) -> Matrix {
         let pairs = anchors.iter().flat_map(|a| {
             let weight = (1.0 - self.push) * frame.cloud.weight[a.point];
             a.targets.iter().map(move |&j| (a.point, j as usize, weight))
@@ -93,18 +93,17 @@ impl Lmnn {
     /// If a parameter is out of range, or the data do not allow a fit.
     pub fn objective(&self, data: &Training<'_>, metric: &Metric) -> Result<f64> {
         self.check()?;
-        let frame = Frame::new(data)?;
+        let frame = coordinates(data)?;
         let anchors = self.anchors(data, &frame, &mut Vec::new())?;
         let pull = self.pull(&frame, &anchors);
-        Ok(self.problem(&frame, anchors, pull).objective(&mut Lists::by_label(), &frame.inner(metric)?))
+        Ok(self.problem(&frame, anchors, pull).objective(&mut Lists::by_label(), &frame.inner(metric.factor())?))
     }
 }
 
 /// The nearest rows of its own class of each point, by the Euclidean distance on the features.
-pub(super) fn targets(data: &Training<'_>, frame: &Frame, k: usize) -> Result<Vec<Vec<u32>>> {
+pub(super) fn targets(data: &Training<'_>, frame: &Coordinates, k: usize) -> Result<Vec<Vec<u32>>> {
     let mut out = Vec::with_capacity(frame.cloud.len());
-    while out.len() < frame.cloud.len() {
-        let range = frame.same[out.len()].clone();
+    for range in frame.cloud.classes() {
         let count = k.min(range.len() - 1);
         if count == 0 {
             out.extend(range.map(|_| Vec::new()));
@@ -118,7 +117,7 @@ pub(super) fn targets(data: &Training<'_>, frame: &Frame, k: usize) -> Result<Ve
 }
 
 /// Scales a start so that the mean squared distance to a target is one, the margin.
-pub(super) fn reach_of_one(frame: &Frame, anchors: &[Anchor], start: &mut Matrix) {
+pub(super) fn reach_of_one(frame: &Coordinates, anchors: &[Anchor], start: &mut Matrix) {
     let (mut sum, mut count) = (0.0, 0.0);
     let z = linalg::product_transposed(&frame.cloud.x, start);
     for a in anchors {
@@ -164,8 +163,8 @@ impl Method for Lmnn {
         self.check()?;
         data.check_for(self)?;
         let observer = &mut Timed::new(observer);
-        let mut frame = Frame::new(data)?;
-        let mut notes = std::mem::take(&mut frame.notes);
+        let frame = coordinates(data)?;
+        let mut notes = notes_on(&frame);
         let anchors = self.anchors(data, &frame, &mut notes)?;
         let begin = Begin::new(self.init, data);
         let mut start = frame.start(begin, self.n_components)?;
@@ -173,9 +172,9 @@ impl Method for Lmnn {
             reach_of_one(&frame, &anchors, &mut start);
         }
         // In coordinates where the pull is the squared length of L the problem is well scaled.
-        let (map, inverse) = roots(&self.pull(&frame, &anchors), 1e-8)?;
+        let (map, inverse) = linalg::roots(&self.pull(&frame, &anchors), 1e-8)?;
         let start = linalg::product(&start, &inverse);
-        frame.change(&map, &inverse);
+        let frame = frame.changed(&map, &inverse);
         let pull = self.pull(&frame, &anchors);
         let problem = self.problem(&frame, anchors, pull);
         let full = start.rows() >= frame.rank();

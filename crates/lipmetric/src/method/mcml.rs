@@ -10,12 +10,12 @@
 //! optimal `M` are nearly feasible; mixed with a little of very concentrated ones, whose spread is small, they are feasible,
 //! and since entropy is concave the mixture's is at least the mean of both.
 
-use super::frame::{Begin, Frame, Init, root, roots};
 use super::nca::finite;
 use super::parameters::parameters;
+use super::start::{Begin, Init, coordinates, note_collapse, notes_on};
 use super::{Fit, Method, Outcome, Training, check_limits};
 use crate::pairs::{Row, Softmax};
-use crate::problem::{is_positive, relative_gap};
+use crate::problem::{Coordinates, is_positive, relative_gap};
 use crate::solver::lbfgs::{End, Lbfgs, Steps};
 use crate::solver::{Observer, Progress, Solution, Status, Stop, Termination, Timed};
 use crate::{Error, Matrix, Metric, Result, linalg};
@@ -66,8 +66,8 @@ impl Mcml {
     /// # Errors
     /// If the metric has another number of features, or the data do not allow a fit.
     pub fn objective(data: &Training<'_>, metric: &Metric) -> Result<f64> {
-        let frame = Frame::new(data)?;
-        Ok(Collapse::new(&frame)?.value(&frame.inner(metric)?, false).0)
+        let frame = coordinates(data)?;
+        Ok(Collapse::new(&frame)?.value(&frame.inner(metric.factor())?, false).0)
     }
 
     /// The gradient of [`Self::objective`] in the elements of the metric's factor.
@@ -75,8 +75,8 @@ impl Mcml {
     /// # Errors
     /// As there.
     pub fn gradient(data: &Training<'_>, metric: &Metric) -> Result<Matrix> {
-        let frame = Frame::new(data)?;
-        let (_, mut half, _) = Collapse::new(&frame)?.value(&frame.inner(metric)?, false);
+        let frame = coordinates(data)?;
+        let (_, mut half, _) = Collapse::new(&frame)?.value(&frame.inner(metric.factor())?, false);
         half.as_mut_slice().iter_mut().for_each(|v| *v *= 2.0);
         Ok(frame.metric(&half)?.factor().clone())
     }
@@ -84,7 +84,7 @@ impl Mcml {
 
 /// The objective on given coordinates.
 struct Collapse<'a> {
-    frame: &'a Frame,
+    frame: &'a Coordinates,
     softmax: Softmax<'a>,
     /// `S`, the spread within classes.
     within: Matrix,
@@ -100,12 +100,12 @@ struct Concentrated {
 }
 
 impl<'a> Collapse<'a> {
-    fn new(frame: &'a Frame) -> Result<Self> {
+    fn new(frame: &'a Coordinates) -> Result<Self> {
         let (within, ideal) = spread_within(frame);
-        if frame.same.iter().all(|s| s.len() == 1) {
+        if frame.cloud.classes().iter().all(|s| s.len() == 1) {
             return Err(Error::data("no two rows have the same label: there is no class to collapse"));
         }
-        Ok(Self { frame, softmax: Softmax::new(&frame.cloud, &frame.same), within, ideal })
+        Ok(Self { frame, softmax: Softmax::new(&frame.cloud), within, ideal })
     }
 
     fn coefficients(&self, row: &Row<'_>, coefficients: &mut [f64]) -> f64 {
@@ -221,21 +221,13 @@ impl<'a> Collapse<'a> {
 
 /// `sum_i w_i sum_j ideal_ij A_ij` with `ideal_ij = w_j / (W - w_i)` over the other rows of the class, `W` its weight; and
 /// `sum_i w_i log(W - w_i)`.
-fn spread_within(frame: &Frame) -> (Matrix, f64) {
-    let (x, weight, p) = (&frame.cloud.x, &frame.cloud.weight, frame.cloud.x.cols());
+fn spread_within(frame: &Coordinates) -> (Matrix, f64) {
+    let (x, weight, p) = (&frame.cloud.x, &frame.cloud.weight, frame.rank());
     let mut within = Matrix::zeros(p, p);
-    let (mut entropy, mut at) = (0.0, 0);
-    while at < frame.cloud.len() {
-        let range = frame.same[at].clone();
-        at = range.end;
-        if range.len() == 1 {
-            continue;
-        }
+    let mut entropy = 0.0;
+    for range in frame.cloud.classes().into_iter().filter(|class| class.len() > 1) {
         let mass: f64 = weight[range.clone()].iter().sum();
-        let mut mean = vec![0.0; p];
-        for i in range.clone() {
-            mean.iter_mut().zip(x.row(i)).for_each(|(m, v)| *m += weight[i] * v / mass);
-        }
+        let mean = frame.cloud.weighted_mean(range.clone());
         // About the mean the cross terms vanish: sum_j w_j d_j = 0.
         let share: f64 = range.clone().map(|i| weight[i] / (mass - weight[i])).sum();
         let (mut plain, mut scaled) = (Vec::new(), Vec::new());
@@ -266,11 +258,11 @@ impl Method for Mcml {
         self.check()?;
         data.check_for(self)?;
         let observer = &mut Timed::new(observer);
-        let mut frame = Frame::new(data)?;
+        let frame = coordinates(data)?;
         // Checked here, used at the end.
         frame.start(Begin::Rule(Init::Pca), self.n_components)?;
-        let mut notes = std::mem::take(&mut frame.notes);
-        let lonely = frame.same.iter().filter(|s| s.len() == 1).count();
+        let mut notes = notes_on(&frame);
+        let lonely = frame.cloud.classes().iter().filter(|s| s.len() == 1).count();
         if lonely > 0 {
             notes.push(format!(
                 "{lonely} rows are the only ones of their class: there is nothing for them to collapse to"
@@ -278,8 +270,8 @@ impl Method for Mcml {
         }
         let begin = Begin::new(self.init, data);
         let start = frame.start(begin, None)?;
-        let (map, inverse) = roots(&spread_within(&frame).0, 1e-10)?;
-        frame.change(&map, &inverse);
+        let (map, inverse) = linalg::roots(&spread_within(&frame).0, 1e-10)?;
+        let frame = frame.changed(&map, &inverse);
         let collapse = Collapse::new(&frame)?;
         let p = frame.rank();
         let mass: f64 = frame.cloud.weight.iter().sum();
@@ -293,7 +285,7 @@ impl Method for Mcml {
             let mut m = linalg::transposed_product(&first, &first);
             let lift = 1e-3 * (0..p).map(|k| m[(k, k)]).sum::<f64>() / p as f64 + 1e-12;
             (0..p).for_each(|k| m[(k, k)] += lift);
-            first = root(&m)?;
+            first = linalg::root(&m)?;
         }
         let solution = collapse.solve(first, &Stop::new(self.tolerance, self.max_iterations), observer)?;
         let factor = &solution.factor;
@@ -303,14 +295,14 @@ impl Method for Mcml {
         {
             metric = leading(&metric, count)?;
         }
-        super::frame::note_collapse(&metric, data.x, &mut notes)?;
+        note_collapse(&metric, data.x, &mut notes)?;
         Ok(Fit::new(metric, Outcome::of(&solution).with_notes(notes)))
     }
 }
 
 /// The directions of the largest eigenvalues of `M`, on the features.
 fn leading(metric: &Metric, count: usize) -> Result<Metric> {
-    let factor = root(&metric.matrix())?;
+    let factor = linalg::root(&metric.matrix())?;
     let rows: Vec<usize> = (0..count.min(factor.rows())).collect();
     Metric::new(factor.select_rows(&rows))
 }

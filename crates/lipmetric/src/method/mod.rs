@@ -10,11 +10,10 @@
 //! | `lip/` | Lip^D and Lip^I: parameters and checks (`mod`), the exact solver (`exact`), the others (`large`) |
 //! | `lip_local`, `lmnn`, `lmml`, `nca`, `mcml`, `euclidean` | a method each |
 //! | `choose/` | what is chosen on held-out rows |
-//! | `frame` | coordinates without redundancy, and where a search begins |
+//! | `start` | the rows' coordinates, and where a search begins |
 
 mod choose;
 mod euclidean;
-mod frame;
 mod lip;
 mod lip_local;
 mod lmml;
@@ -23,10 +22,10 @@ mod mcml;
 mod nca;
 mod parameters;
 mod spec;
+mod start;
 
 pub use choose::{Auto, Choice, Judged, MetricKind};
 pub use euclidean::Euclidean;
-pub use frame::Init;
 pub use lip::{ClassWeights, Lip, Solver, TradeOff};
 pub use lip_local::LipLocal;
 pub use lmml::Lmml;
@@ -35,6 +34,7 @@ pub use mcml::Mcml;
 pub use nca::Nca;
 pub use parameters::Field;
 pub use spec::{Choose, Spec};
+pub use start::Init;
 
 use crate::classify::Weights;
 use crate::problem::Certificate;

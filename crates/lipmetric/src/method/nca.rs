@@ -4,10 +4,11 @@
 //! The map `L` is chosen to make the expected number of rows that pick one of another class small. Not convex: what is found
 //! is a local optimum, and depends on where the search begins.
 
-use super::frame::{Begin, Frame, Init, note_collapse};
 use super::parameters::parameters;
+use super::start::{Begin, Init, coordinates, note_collapse, notes_on};
 use super::{Fit, Method, Outcome, Training, check_limits};
 use crate::pairs::{Row, Softmax, interleaved};
+use crate::problem::Coordinates;
 use crate::solver::lbfgs::{End, Lbfgs, Steps};
 use crate::solver::{Observer, Progress, Status, Termination, Timed};
 use crate::{Error, Matrix, Metric, Result, linalg};
@@ -48,9 +49,9 @@ impl Nca {
     /// # Errors
     /// If the metric has another number of features, or there is one class only.
     pub fn objective(data: &Training<'_>, metric: &Metric) -> Result<f64> {
-        let frame = Frame::new(data)?;
-        let factor = frame.inner(metric)?;
-        Ok(Softmax::new(&frame.cloud, &frame.same).sum(&factor, |row, c| errors(&frame, row, c)).value)
+        let frame = coordinates(data)?;
+        let factor = frame.inner(metric.factor())?;
+        Ok(Softmax::new(&frame.cloud).sum(&factor, |row, c| errors(&frame, row, c)).value)
     }
 
     /// The gradient of [`Self::objective`] in the elements of the metric's factor.
@@ -58,9 +59,9 @@ impl Nca {
     /// # Errors
     /// As there.
     pub fn gradient(data: &Training<'_>, metric: &Metric) -> Result<Matrix> {
-        let frame = Frame::new(data)?;
-        let factor = frame.inner(metric)?;
-        let total = Softmax::new(&frame.cloud, &frame.same).sum(&factor, |row, c| errors(&frame, row, c));
+        let frame = coordinates(data)?;
+        let factor = frame.inner(metric.factor())?;
+        let total = Softmax::new(&frame.cloud).sum(&factor, |row, c| errors(&frame, row, c));
         let mut gradient = frame.metric(&total.gradient)?.factor().clone();
         gradient.as_mut_slice().iter_mut().for_each(|v| *v *= 2.0);
         Ok(gradient)
@@ -69,7 +70,7 @@ impl Nca {
 
 /// The chance that a point picks another class, and its derivative by the squared distances.
 #[inline(always)]
-fn errors(frame: &Frame, row: &Row<'_>, coefficients: &mut [f64]) -> f64 {
+fn errors(frame: &Coordinates, row: &Row<'_>, coefficients: &mut [f64]) -> f64 {
     // Points are sorted by class, and so are the others: those of its own class stand together.
     let from = row.others.partition_point(|&j| (j as usize) < row.same.start);
     let to = row.others.partition_point(|&j| (j as usize) < row.same.end);
@@ -102,7 +103,7 @@ fn softening(begin: Begin<'_>, near: f64, variance: f64) -> f64 {
 }
 
 /// The mean squared length of the mapped points.
-fn inner_spread(frame: &Frame, factor: &Matrix) -> f64 {
+fn inner_spread(frame: &Coordinates, factor: &Matrix) -> f64 {
     let mapped = linalg::product_transposed(&frame.cloud.x, factor);
     linalg::inner(&mapped, &mapped) / frame.cloud.len() as f64
 }
@@ -122,18 +123,18 @@ impl Method for Nca {
         self.check()?;
         data.check_for(self)?;
         let observer = &mut Timed::new(observer);
-        let mut frame = Frame::new(data)?;
+        let frame = coordinates(data)?;
         let begin = Begin::new(self.init, data);
         let start = frame.start(begin, self.n_components)?;
         let (r, p) = (start.rows(), start.cols());
-        let mut notes = std::mem::take(&mut frame.notes);
-        let lonely = frame.same.iter().filter(|s| s.len() == 1).count();
+        let mut notes = notes_on(&frame);
+        let lonely = frame.cloud.classes().iter().filter(|s| s.len() == 1).count();
         if lonely > 0 {
             notes.push(format!(
                 "{lonely} rows are the only ones of their class: they can pick no neighbour of their own"
             ));
         }
-        let softmax = Softmax::new(&frame.cloud, &frame.same);
+        let softmax = Softmax::new(&frame.cloud);
         let mut factor = Matrix::zeros(r, p);
         let mass: f64 = frame.cloud.weight.iter().sum();
         let near = Cell::new(0.0);

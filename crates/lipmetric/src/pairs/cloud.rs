@@ -1,5 +1,5 @@
 use super::Kind;
-use crate::Matrix;
+use crate::{Matrix, linalg};
 use std::ops::Range;
 
 /// Rows of a block, at most.
@@ -42,6 +42,11 @@ impl Cloud {
         let blocks = blocks(&class);
         let origin = keep.iter().map(|&i| self.origin[i]).collect();
         Self { x: self.x.select_rows(keep), weight, uniform: false, origin, class, blocks }
+    }
+
+    /// The points `T x`; `T` is symmetric.
+    pub(crate) fn mapped(&self, map: &Matrix) -> Self {
+        Self { x: linalg::product(&self.x, map), ..self.clone() }
     }
 
     /// About `target` of the points, evenly spaced within each class, at least two of each where there are.

@@ -20,7 +20,7 @@ const TASKS: usize = 16;
 pub(crate) struct Softmax<'a> {
     cloud: &'a Cloud,
     /// The range of points of each point's class.
-    same: &'a [Range<usize>],
+    same: Vec<Range<usize>>,
     /// All points.
     everyone: Vec<u32>,
     /// Buffers, used again.
@@ -67,7 +67,9 @@ pub(crate) struct Total {
 }
 
 impl<'a> Softmax<'a> {
-    pub(crate) fn new(cloud: &'a Cloud, same: &'a [Range<usize>]) -> Self {
+    pub(crate) fn new(cloud: &'a Cloud) -> Self {
+        let same =
+            cloud.classes().into_iter().flat_map(|class| std::iter::repeat_n(class.clone(), class.len())).collect();
         Self { cloud, same, everyone: (0..cloud.len() as u32).collect(), pool: Mutex::new(Vec::new()) }
     }
 
@@ -438,9 +440,8 @@ mod tests {
             let class: Vec<u32> = (0..n as u32).map(|i| i % 3).collect();
             let weight: Vec<f64> = (0..n).map(|i| 1.0 + (i % 2) as f64).collect();
             let cloud = Cloud::new(&x, &class, &weight);
-            let same: Vec<Range<usize>> = (0..n).map(|i| i / 30 * 30..i / 30 * 30 + 30).collect();
             let factor = Matrix::from_rows(&[[1.0, 0.5, 0.0], [-0.3, 1.2, 0.4]]);
-            let total = Softmax::new(&cloud, &same).sum(&factor, |row, c| {
+            let total = Softmax::new(&cloud).sum(&factor, |row, c| {
                 for ((c, &j), &chance) in c.iter_mut().zip(row.others).zip(row.chances) {
                     *c = chance * f64::from(j % 5);
                 }

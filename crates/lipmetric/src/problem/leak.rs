@@ -3,12 +3,14 @@ use crate::{Matrix, Result, linalg};
 
 /// Within-class scatter below this (in coordinates of unit total variance) counts as none.
 const NONE: f64 = 1e-10;
+/// How much longer than needed the least distance is made: more than rounding takes away.
+const STAY_ABOVE: f64 = 1e-12;
 
 /// Directions without within-class scatter that separate the classes: Lip^I is then unbounded in its favour.
 ///
 /// Returns a factor (coordinates x directions) under which every pair of different label has a squared distance of at
 /// least 2 and every pair of equal label none, where there is one.
-pub(crate) fn leak(cloud: &Cloud) -> Result<Option<Matrix>> {
+pub(super) fn leak(cloud: &Cloud) -> Result<Option<Matrix>> {
     let p = cloud.x.cols();
     let (within, centres) = scatter(cloud);
     let eigen = linalg::symmetric_eigen(&within)?;
@@ -16,12 +18,7 @@ pub(crate) fn leak(cloud: &Cloud) -> Result<Option<Matrix>> {
     if free == 0 {
         return Ok(None);
     }
-    let mut basis = Matrix::zeros(p, free);
-    for a in 0..p {
-        for k in 0..free {
-            basis[(a, k)] = eigen.vectors[(a, k)];
-        }
-    }
+    let mut basis = eigen.vectors.select_cols(0..free);
     let mut least = f64::INFINITY;
     for (a, first) in centres.iter().enumerate() {
         for second in &centres[..a] {
@@ -37,7 +34,7 @@ pub(crate) fn leak(cloud: &Cloud) -> Result<Option<Matrix>> {
     if least <= NONE.sqrt() {
         return Ok(None);
     }
-    let scale = (2.0 / least).sqrt() * (1.0 + 1e-12);
+    let scale = (2.0 / least).sqrt() * (1.0 + STAY_ABOVE);
     basis.as_mut_slice().iter_mut().for_each(|v| *v *= scale);
     Ok(Some(basis))
 }

@@ -6,16 +6,17 @@
 //! (ma2opt3)); with a slack per instance (eqs. (frame), (maopt1), (ma2opt1)) the sum becomes
 //! `min sum xi_i` with `rho_M(x_i, x_j) >= 2 - xi_i - xi_j`.
 
+mod balance;
 mod certificate;
+mod coordinates;
 mod leak;
 pub(crate) mod moments;
-mod space;
 mod totals;
 
+pub(crate) use balance::balancing;
 pub(crate) use certificate::{Bound, Mix, Multipliers, certify, is_positive, relative_gap, tested_scale};
 pub use certificate::{Certificate, SupportPair};
-pub(crate) use leak::leak;
-pub(crate) use space::Space;
+pub(crate) use coordinates::Coordinates;
 pub(crate) use totals::{different_sum, groups, mean_pair};
 
 use crate::pairs::pass::Among;

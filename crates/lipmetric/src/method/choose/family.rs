@@ -1,4 +1,4 @@
-use super::super::frame::{Frame, roots};
+use super::super::start::coordinates;
 use super::super::{Euclidean, Fit, LipLocal, Method, MetricKind, Training};
 use super::forms::Forms;
 use super::mix::mixed;
@@ -129,24 +129,16 @@ impl Family {
 
 /// The Mahalanobis metric of the covariance within the classes, shrunk a little.
 fn within(data: &Training<'_>) -> Result<Fit> {
-    let frame = Frame::new(data)?;
+    let frame = coordinates(data)?;
     let (x, p) = (&frame.cloud.x, frame.rank());
     let mut centred = Matrix::zeros(x.rows(), p);
-    let mut at = 0;
-    while at < x.rows() {
-        let range = frame.same[at].clone();
-        let weight = &frame.cloud.weight;
-        let mass: f64 = range.clone().map(|i| weight[i]).sum();
-        let mut mean = vec![0.0; p];
-        for i in range.clone() {
-            mean.iter_mut().zip(x.row(i)).for_each(|(m, v)| *m += v * weight[i] / mass);
-        }
-        for i in range.clone() {
-            let root = weight[i].sqrt();
+    for class in frame.cloud.classes() {
+        let mean = frame.cloud.weighted_mean(class.clone());
+        for i in class {
+            let root = frame.cloud.weight[i].sqrt();
             let row = centred.row_mut(i).iter_mut().zip(x.row(i)).zip(&mean);
             row.for_each(|((c, v), m)| *c = root * (v - m));
         }
-        at = range.end;
     }
     let mut covariance = linalg::transposed_product(&centred, &centred);
     let trace: f64 = (0..p).map(|k| covariance[(k, k)]).sum();
@@ -155,7 +147,7 @@ fn within(data: &Training<'_>) -> Result<Fit> {
     covariance.as_mut_slice().iter_mut().for_each(|v| *v *= 1.0 - SHRUNK);
     (0..p).for_each(|k| covariance[(k, k)] += level);
     linalg::symmetrise(&mut covariance);
-    let (root, _) = roots(&covariance, 1e-14)?;
+    let (root, _) = linalg::roots(&covariance, 1e-14)?;
     let outcome = Euclidean::new().fit(data, &mut crate::solver::Silent)?.outcome;
     Ok(Fit::new(frame.metric(&root)?, outcome))
 }

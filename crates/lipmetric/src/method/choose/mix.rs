@@ -1,4 +1,3 @@
-use super::super::frame::root;
 use super::super::lip::centred;
 use crate::{Matrix, Metric, Result, linalg};
 
@@ -31,7 +30,7 @@ pub(super) fn mixed(metric: &Metric, share: f64, x: &Matrix) -> Result<Metric> {
     m.as_mut_slice().iter_mut().for_each(|v| *v *= learned);
     (0..p).for_each(|k| m[(k, k)] += plain);
     linalg::symmetrise(&mut m);
-    Metric::new(root(&m)?)
+    Metric::new(linalg::root(&m)?)
 }
 
 /// The same metric by a factor whose rows are in the order in which these rows, mapped, vary: most first.

@@ -2,10 +2,11 @@
 
 use super::super::{Fit, Outcome, Training};
 use super::{Plain, TradeOff};
-use crate::problem::{Certificate, Space, SupportPair, Variant, leak};
+use crate::pairs::Cloud;
+use crate::problem::{Certificate, Coordinates, SupportPair, Variant};
 use crate::solver::interior::{Ceiling, Settings, ceiling, fitted, path, solve, solve_near, value_at_zero};
 use crate::solver::{Observer, Solution, Status, Stop, Timed};
-use crate::{Error, Matrix, Metric, Result};
+use crate::{Error, Matrix, Metric, Result, linalg};
 
 impl Fit {
     /// The pairs that the optimum rests on, those with the largest multipliers first. Pairs far inside the margin all have
@@ -22,8 +23,8 @@ impl Fit {
 
 impl Plain {
     /// The data as the solver wants them, after the checks that do not depend on `c`.
-    pub(super) fn prepare(&self, data: &Training<'_>) -> Result<Space> {
-        let space = Space::new(data.x, data.y.codes(), &self.class_weights.of_rows(data)?)?;
+    pub(super) fn prepare(&self, data: &Training<'_>) -> Result<Coordinates> {
+        let space = Coordinates::whitened(data.x, data.y.codes(), &self.class_weights.of_rows(data)?)?;
         let (different, same) = space.cloud.pair_totals();
         if different <= 0.0 {
             return Err(Error::data("all rows have the same label: there is nothing to tell apart"));
@@ -33,10 +34,7 @@ impl Plain {
                 "no two rows have the same label, so that Lip^I has no diameter to bound; use Lip^D instead",
             ));
         }
-        if space.rank() == 0 {
-            return Err(Error::data("all rows are equal: no metric can tell them apart"));
-        }
-        Ok(space)
+        space.check()
     }
 
     fn settings(&self, c: f64) -> Settings<'static> {
@@ -51,7 +49,7 @@ impl Plain {
     }
 
     /// The anchor's metric, its scale fitted, and `gamma`.
-    fn anchored(&self, space: &Space, c: f64) -> Result<Option<(f64, Matrix)>> {
+    fn anchored(&self, space: &Coordinates, c: f64) -> Result<Option<(f64, Matrix)>> {
         let Some(anchor) = self.anchor else { return Ok(None) };
         let (reference, diameter) = fitted(&space.cloud, self.settings(c), space.reference(anchor.towards)?)?;
         let size: f64 = reference.as_slice().iter().map(|v| v * v).sum();
@@ -61,7 +59,7 @@ impl Plain {
     pub(super) fn c_max(&self, data: &Training<'_>, observer: &mut dyn Observer) -> Result<f64> {
         let observer = &mut Timed::new(observer);
         let space = self.prepare(data)?;
-        if self.variant == Variant::Intra && leak(&space.cloud)?.is_some() {
+        if space.leak(self.variant)?.is_some() {
             return Ok(f64::INFINITY);
         }
         match ceiling(&space.cloud, self.settings(1.0), observer)? {
@@ -84,30 +82,32 @@ impl Plain {
         }
         let observer = &mut Timed::new(observer);
         let space = self.prepare(data)?;
-        if self.variant == Variant::Intra
-            && let Some(leak) = leak(&space.cloud)?
-        {
-            return fractions.iter().map(|&f| closed_form(&space, &leak, TradeOff::Relative(f))).collect();
+        if let Some(leak) = space.leak(self.variant)? {
+            return Ok(fractions.iter().map(|&f| closed_form(&leak, TradeOff::Relative(f))).collect());
         }
         let c_max = ceiling(&space.cloud, self.settings(1.0), observer)?;
         let trade_offs: Vec<f64> = fractions.iter().map(|f| f * c_max.value).collect();
         if self.anchor.is_some() {
             // The anchor depends on c: each fit has its own.
-            let single = |c: &f64| self.at(&space, *c, None, observer).and_then(|s| finish(&space, s, *c, Some(c_max)));
+            let single =
+                |c: &f64| self.at(&space, *c, None, observer).and_then(|s| finish(&space, data.x, s, *c, Some(c_max)));
             return trade_offs.iter().map(single).collect();
         }
         let solutions = path(&space.cloud, self.settings(c_max.value), &trade_offs, observer)?;
-        solutions.into_iter().zip(&trade_offs).map(|(s, &c)| finish(&space, s, c, Some(c_max))).collect()
+        solutions.into_iter().zip(&trade_offs).map(|(s, &c)| finish(&space, data.x, s, c, Some(c_max))).collect()
     }
 
     /// Solves the problem for one `c`.
-    fn at(&self, space: &Space, c: f64, start: Option<&Metric>, observer: &mut dyn Observer) -> Result<Solution> {
+    fn at(&self, space: &Coordinates, c: f64, start: Option<&Metric>, observer: &mut dyn Observer) -> Result<Solution> {
         let anchor = self.anchored(space, c)?;
         let anchor = anchor.as_ref().map(|(gamma, reference)| (*gamma, reference));
         let settings = Settings { anchor, ..self.settings(c) };
         match start {
             None => solve(&space.cloud, settings, observer),
-            Some(metric) => solve_near(&space.cloud, settings, space.inner(metric.factor()), observer),
+            Some(metric) => {
+                let inner = space.inner(metric.factor())?;
+                solve_near(&space.cloud, settings, linalg::transposed_product(&inner, &inner), observer)
+            }
         }
     }
 
@@ -115,10 +115,8 @@ impl Plain {
     pub(in crate::method) fn fit_exactly(&self, data: &Training<'_>, observer: &mut dyn Observer) -> Result<Fit> {
         let observer = &mut Timed::new(observer);
         let space = self.prepare(data)?;
-        if self.variant == Variant::Intra
-            && let Some(leak) = leak(&space.cloud)?
-        {
-            return closed_form(&space, &leak, self.trade_off);
+        if let Some(leak) = space.leak(self.variant)? {
+            return Ok(closed_form(&leak, self.trade_off));
         }
         let (c, c_max) = match self.trade_off {
             TradeOff::Absolute(c) => (c, None),
@@ -140,23 +138,20 @@ impl Plain {
                 ),
             ));
         }
-        finish(&space, solution, c, c_max)
+        finish(&space, data.x, solution, c, c_max)
     }
 }
 
 /// The metric in the user's coordinates, and the figures.
-fn finish(space: &Space, solution: Solution, c: f64, c_max: Option<Ceiling>) -> Result<Fit> {
+fn finish(space: &Coordinates, x: &Matrix, solution: Solution, c: f64, c_max: Option<Ceiling>) -> Result<Fit> {
     let mut notes = Vec::new();
     if c_max.is_some_and(|c_max| !c_max.known) {
         notes.push(format!("the time limit came before c_max was known; c = {c} comes from a guess of it"));
     }
-    let duplicates = space.duplicates_across_classes();
-    if duplicates > 0 {
-        notes.push(format!("{duplicates} pairs of equal rows have different labels: no metric can tell them apart"));
-    }
+    notes.extend(note_duplicates(x, &space.cloud));
     let known = c_max.filter(|c_max| c_max.known).map(|c_max| c_max.value);
     let outcome = Outcome::of(&solution).with_trade_off(Some(c), known).with_notes(notes);
-    let metric = Metric::new(space.factor(&solution.factor))?;
+    let metric = space.metric(&solution.factor)?;
     let certificate = match solution.certificate {
         Some(certificate) => space.certificate(certificate)?,
         None => Certificate::nothing(metric.clone()),
@@ -164,8 +159,25 @@ fn finish(space: &Space, solution: Solution, c: f64, c_max: Option<Ceiling>) -> 
     Ok(Fit { metric, outcome, certificate: Some(certificate) })
 }
 
+/// A note where equal rows have different labels.
+pub(super) fn note_duplicates(x: &Matrix, cloud: &Cloud) -> Option<String> {
+    let mut order: Vec<(usize, u32)> = cloud.origin.iter().copied().zip(cloud.class.iter().copied()).collect();
+    let compare = |a: &(usize, u32), b: &(usize, u32)| {
+        let differ = x.row(a.0).iter().zip(x.row(b.0)).map(|(p, q)| p.total_cmp(q)).find(|o| o.is_ne());
+        differ.unwrap_or(std::cmp::Ordering::Equal)
+    };
+    // Points come by class, and stay so among equal rows.
+    order.sort_by(compare);
+    let pairs = |run: &[(usize, u32)]| {
+        let same: usize = run.chunk_by(|a, b| a.1 == b.1).map(|class| class.len() * class.len()).sum();
+        (run.len() * run.len() - same) / 2
+    };
+    let count: usize = order.chunk_by(|a, b| compare(a, b).is_eq()).map(pairs).sum();
+    (count > 0).then(|| format!("{count} pairs of equal rows have different labels: no metric can tell them apart"))
+}
+
 /// Lip^I where directions without any within-class scatter separate the classes: the infimum is zero.
-pub(super) fn closed_form(space: &Space, factor: &Matrix, trade_off: TradeOff) -> Result<Fit> {
+pub(super) fn closed_form(metric: &Metric, trade_off: TradeOff) -> Fit {
     let c = match trade_off {
         TradeOff::Absolute(c) => Some(c),
         TradeOff::Relative(_) => None,
@@ -174,7 +186,5 @@ pub(super) fn closed_form(space: &Space, factor: &Matrix, trade_off: TradeOff) -
                 many features as rows): the objective reaches zero there, and the metric measures only these directions";
     let mut outcome = Outcome::new(Status::ClosedForm, 0).with_trade_off(c, None).with_notes(vec![note.to_owned()]);
     (outcome.objective, outcome.dual, outcome.gap) = (Some(0.0), Some(0.0), Some(0.0));
-    let metric = Metric::new(space.factor(&factor.transpose()))?;
-    let certificate = Certificate::nothing(metric.clone());
-    Ok(Fit { metric, outcome, certificate: Some(certificate) })
+    Fit { metric: metric.clone(), outcome, certificate: Some(Certificate::nothing(metric.clone())) }
 }

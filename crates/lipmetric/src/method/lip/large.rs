@@ -1,15 +1,14 @@
 //! Lip^D and Lip^I for many rows or many features, and as the paper solves them.
 
 use super::super::{Fit, Outcome, Training};
-use super::exact::closed_form;
+use super::exact::{closed_form, note_duplicates};
 use super::{Plain, Solver, TradeOff};
-use crate::linalg::Cholesky;
 use crate::linalg::proximal::Positive;
 use crate::pairs::Cloud;
-use crate::problem::{Space, Variant, leak, mean_pair};
+use crate::problem::{Coordinates, mean_pair};
 use crate::solver::multipliers::{Augmented, ceiling, solve_streamed, wants_stream};
 use crate::solver::splitting::{Faithful, Practical};
-use crate::solver::working_set::{Inner, Settings, balanced, solve};
+use crate::solver::working_set::{Inner, Settings, solve};
 use crate::solver::{Observer, Solution, Stop, Timed};
 use crate::{Error, Matrix, Metric, Result, linalg};
 
@@ -47,37 +46,39 @@ impl Plain {
 
     fn fit_balanced(
         &self,
-        space: &Space,
+        space: &Coordinates,
         c: f64,
         start: Option<&Metric>,
         observer: &mut dyn Observer,
     ) -> Result<Solution> {
-        let (cloud, map) = balanced(&space.cloud, self.variant)?;
-        let start = start.map(|metric| first(space, &map, metric)).transpose()?;
-        let mut solution = if self.solver == Solver::Augmented && self.rank.is_none() && wants_stream(&cloud) {
-            solve_streamed(&cloud, self.large_settings(c), start.as_ref(), observer)?
+        let space = space.balanced(self.variant)?;
+        let start = start.map(|metric| first(&space, metric)).transpose()?;
+        let mut solution = if self.solver == Solver::Augmented && self.rank.is_none() && wants_stream(&space.cloud) {
+            solve_streamed(&space.cloud, self.large_settings(c), start.as_ref(), observer)?
         } else {
-            solve(&cloud, self.large_settings(c), start.as_ref(), &mut *self.inner(), observer)?
+            solve(&space.cloud, self.large_settings(c), start.as_ref(), &mut *self.inner(), observer)?
         };
-        solution.factor = linalg::product_transposed(&solution.factor, &map);
+        solution.factor = space.factor(&solution.factor);
         Ok(solution)
     }
 
-    fn fit_paper(&self, data: &Training<'_>, space: &Space, c: f64, observer: &mut dyn Observer) -> Result<Solution> {
+    fn fit_paper(
+        &self,
+        data: &Training<'_>,
+        space: &Coordinates,
+        c: f64,
+        observer: &mut dyn Observer,
+    ) -> Result<Solution> {
         let cloud = Cloud::new(&centred(data.x), data.y.codes(), &self.class_weights.of_rows(data)?);
         let mean = mean_pair(&space.cloud, self.variant);
         Faithful::new(&cloud, self.large_settings(c), self.mu)?.run(|sum| space.sum_of(sum), &mean, observer)
     }
 }
 
-/// A metric on the features as a factor in balanced coordinates: `G f' = f`.
-fn first(space: &Space, map: &Matrix, metric: &Metric) -> Result<Matrix> {
-    let factor = Positive::part(&space.inner(metric.factor()))?.factor;
-    let mut columns = factor.transpose();
-    if let Some(inverse) = Cholesky::of(map) {
-        (0..columns.rows()).for_each(|k| inverse.solve(columns.row_mut(k)));
-    }
-    Ok(columns.transpose())
+/// A metric on the features as a factor in these coordinates: coordinates x components.
+fn first(space: &Coordinates, metric: &Metric) -> Result<Matrix> {
+    let inner = space.inner(metric.factor())?;
+    Ok(Positive::part(&linalg::transposed_product(&inner, &inner))?.factor)
 }
 
 /// The rows about their mean: differences stay as they are, and lose fewer digits.
@@ -99,10 +100,8 @@ impl Plain {
         let observer = &mut Timed::new(observer);
         self.check_large(data)?;
         let space = self.prepare(data)?;
-        if self.variant == Variant::Intra
-            && let Some(leak) = leak(&space.cloud)?
-        {
-            return closed_form(&space, &leak, self.trade_off);
+        if let Some(leak) = space.leak(self.variant)? {
+            return Ok(closed_form(&leak, self.trade_off));
         }
         let mut notes = Vec::new();
         let (c, c_max) = match self.trade_off {
@@ -125,24 +124,17 @@ impl Plain {
         if c_max.is_none() && solution.bound >= zero * (1.0 - 1e-6) {
             return Err(self.too_large(c, ceiling(&space.cloud, self.variant, observer)?.0));
         }
-        let duplicates = space.duplicates_across_classes();
-        if duplicates > 0 {
-            notes
-                .push(format!("{duplicates} pairs of equal rows have different labels: no metric can tell them apart"));
-        }
+        notes.extend(note_duplicates(data.x, &space.cloud));
         if solution.objective >= zero {
             notes.push(format!(
                 "the metric is no better than the zero metric, whose objective is {zero}: give the solver more time, or \
                  choose a smaller c"
             ));
         }
-        let metric = match self.solver {
-            Solver::Paper if solution.factor.rows() == 0 => {
-                return Err(self.too_large(c, ceiling(&space.cloud, self.variant, observer)?.0));
-            }
-            Solver::Paper => Metric::new(solution.factor.clone())?,
-            _ => Metric::new(space.factor(&solution.factor))?,
-        };
+        if solution.factor.rows() == 0 && self.solver == Solver::Paper {
+            return Err(self.too_large(c, ceiling(&space.cloud, self.variant, observer)?.0));
+        }
+        let metric = Metric::new(solution.factor.clone())?;
         let outcome = Outcome::of(&solution).with_trade_off(Some(c), c_max).with_notes(notes);
         Ok(Fit::new(metric, outcome))
     }

@@ -9,9 +9,9 @@ use super::Augmented;
 use crate::linalg;
 use crate::pairs::pass::{Beyond, Query};
 use crate::pairs::{Cloud, Embedding};
-use crate::problem::{Variant, different_sum, groups};
+use crate::problem::{Variant, balancing, different_sum, groups};
 use crate::solver::working_set::survey::survey;
-use crate::solver::working_set::{Settings, balanced, solve_rows};
+use crate::solver::working_set::{Settings, solve_rows};
 use crate::solver::{Observer, Status, Stop};
 use crate::{Error, Result};
 
@@ -34,7 +34,7 @@ const ROUNDS: usize = 6;
 
 /// A lower and an upper bound of `c_max`, about one in a hundred apart where the iterations suffice.
 pub(crate) fn ceiling(cloud: &Cloud, variant: Variant, observer: &mut dyn Observer) -> Result<(f64, f64)> {
-    let (cloud, _) = balanced(cloud, variant)?;
+    let cloud = cloud.mapped(&balancing(cloud, variant)?.0);
     let weight = cloud.pair_totals().0;
     let mut mean = different_sum(&cloud);
     mean.as_mut_slice().iter_mut().for_each(|v| *v /= weight);
@@ -123,7 +123,7 @@ mod tests {
             let (below, above) = ceiling(&cloud, variant, &mut Silent).unwrap();
             assert!(below <= above && above <= 1.03 * below, "{below} {above}");
             // The lower bound is a metric's own figure: no metric may exceed the upper one.
-            let (all, _) = balanced(&cloud, variant).unwrap();
+            let all = cloud.mapped(&balancing(&cloud, variant).unwrap().0);
             let push = different_sum(&all);
             for k in 0..8 {
                 let (s, t) = (f64::from(k) * 0.4).sin_cos();

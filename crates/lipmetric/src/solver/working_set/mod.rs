@@ -8,13 +8,10 @@
 //! |---|---|
 //! | `model` | the rows and sums over them |
 //! | `survey` | passes over all pairs |
-//! | `balance` | coordinates in which directions are comparable |
 //! | `outer` | the loop: move, certify, look, renew the rows |
 
-mod balance;
 pub(crate) mod model;
 pub(crate) mod outer;
 pub(crate) mod survey;
 
-pub(crate) use balance::balanced;
 pub(crate) use outer::{Inner, Penalty, Settings, Task, solve, solve_rows};

@@ -4,18 +4,20 @@
 //! unlearn that direction. The ellipsoid of least volume around the points (a D-optimal design) weighs directions by what
 //! their longest pairs need: the multipliers of the diameter, at the optimum, are such a design.
 
+use super::{Variant, groups};
 use crate::linalg::{self, Cholesky};
 use crate::pairs::Cloud;
-use crate::problem::{Variant, groups};
 use crate::{Matrix, Result};
 
 /// Multiplicative updates of the design's weights.
 const UPDATES: usize = 40;
 /// A part of the weights that stays evenly spread.
 const EVEN: f64 = 1e-3;
+/// What is added to the design's diagonal, as a part of its mean: enough to factor it where few rows carry all weight.
+const RIDGE: f64 = 1e-9;
 
-/// The points in balanced coordinates, and the map `G` with `x' = G^T x` (so that `M = G M' G^T`).
-pub(crate) fn balanced(cloud: &Cloud, variant: Variant) -> Result<(Cloud, Matrix)> {
+/// The map to balanced coordinates, a symmetric matrix, and its inverse.
+pub(crate) fn balancing(cloud: &Cloud, variant: Variant) -> Result<(Matrix, Matrix)> {
     let (n, p) = (cloud.len(), cloud.x.cols());
     let mut centred = Matrix::zeros(n, p);
     for group in groups(cloud, variant) {
@@ -34,7 +36,7 @@ pub(crate) fn balanced(cloud: &Cloud, variant: Variant) -> Result<(Cloud, Matrix
         let mut out = linalg::transposed_product(&centred, &scaled);
         linalg::symmetrise(&mut out);
         let size = (0..p).map(|k| out[(k, k)]).sum::<f64>() / p as f64;
-        (0..p).for_each(|k| out[(k, k)] += 1e-9 * size);
+        (0..p).for_each(|k| out[(k, k)] += RIDGE * size);
         out
     };
     for _ in 0..UPDATES {
@@ -51,14 +53,8 @@ pub(crate) fn balanced(cloud: &Cloud, variant: Variant) -> Result<(Cloud, Matrix
         weights.iter_mut().for_each(|w| *w /= total);
     }
     let eigen = linalg::symmetric_eigen(&design(&weights))?;
-    let mut scaled = eigen.vectors.clone();
-    for a in 0..p {
-        scaled.row_mut(a).iter_mut().zip(&eigen.values).for_each(|(v, s)| *v /= s.max(1e-300).sqrt());
-    }
-    let map = linalg::product_transposed(&scaled, &eigen.vectors);
-    let mut out = cloud.clone();
-    out.x = linalg::product(&cloud.x, &map);
-    Ok((out, map))
+    let root = |v: f64| v.max(f64::MIN_POSITIVE).sqrt();
+    Ok((linalg::product_transposed(&eigen.divided(root), &eigen.vectors), eigen.apply(root)))
 }
 
 #[cfg(test)]
@@ -76,9 +72,9 @@ mod tests {
         }
         x[(5, 2)] = 500.0;
         let cloud = Cloud::new(&x, &[0; 40], &[1.0; 40]);
-        let (out, map) = balanced(&cloud, Variant::Diameter).unwrap();
-        let again = linalg::product(&cloud.x, &map);
-        assert_eq!(out.x.as_slice(), again.as_slice());
+        let (map, inverse) = balancing(&cloud, Variant::Diameter).unwrap();
+        let (out, unit) = (cloud.mapped(&map), linalg::product(&map, &inverse));
+        assert!((0..9).all(|k| (unit.as_slice()[k] - f64::from(k % 4 == 0)).abs() < 1e-9), "{unit:?}");
         let mut mean = [0.0; 3];
         (0..40).for_each(|i| (0..3).for_each(|k| mean[k] += out.x[(i, k)] / 40.0));
         let longest =
