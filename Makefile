@@ -7,9 +7,9 @@ VENV := .venv
 VENV_PYTHON := $(VENV)/bin/python
 PROGRAM := $(or $(CARGO_TARGET_DIR),target)/debug/lipmetric
 
-.PHONY: test format lint doc unit program smoke python package licences features clean
+.PHONY: test format lint doc unit program smoke examples python package licences features clean
 
-test: format package lint doc unit smoke python licences
+test: format package lint doc unit smoke examples python licences
 
 format:
 	$(CARGO) fmt --all --check
@@ -34,6 +34,10 @@ program:
 # The main job on the bundled data.
 smoke: program
 	$(PROGRAM) compare
+
+# The library's examples, as the tests have built them.
+examples: program
+	for name in classify certify choose; do $(dir $(PROGRAM))examples/$$name || exit 1; done
 
 # The model file from Python.
 python: program $(VENV)/.ready
