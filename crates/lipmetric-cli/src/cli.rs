@@ -4,7 +4,7 @@ use crate::commands::{compare, completions, datasets, evaluate, fit, inspect, ma
 use clap::{ArgAction, Args, Parser, Subcommand};
 use std::num::NonZeroUsize;
 
-/// Learn a distance from labelled rows, and classify, map and judge by it.
+/// Learn a distance from labelled rows; classify, map and evaluate with it.
 ///
 /// Results go to standard output, everything else to standard error.
 #[derive(Parser)]
@@ -32,24 +32,24 @@ Examples:
   lipmetric predict --model echo.lip echo.csv    the class of each row
 
 Exit codes:
-  0  done
-  1  failed
-  2  usage: the command line is mistaken
-  3  bad data: a file cannot be used; the message says where
-  4  not converged: the best result is still written
-  130  interrupted by Ctrl-C: the best result so far is written where a model was asked for
+  0    done
+  1    failed
+  2    usage: wrong command line
+  3    bad data: a file cannot be used; the message says where
+  4    not converged: the best result is still written
+  130  interrupted by Ctrl-C: a model that was asked for is still written
 
 Environment:
   NO_COLOR            no colours
-  LIPMETRIC_DATA_DIR  where fetched data sets are kept, instead of the platform's data folder";
+  LIPMETRIC_DATA_DIR  folder of fetched data sets (default: the platform's)";
 
 /// Options of every command.
 #[derive(Args)]
 pub(crate) struct Global {
-    /// Say nothing but results and errors
+    /// Print only results and errors
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     pub(crate) quiet: bool,
-    /// Say more about what is done
+    /// Print more about what is done
     #[arg(short, long, global = true, action = ArgAction::Count)]
     pub(crate) verbose: u8,
     /// Number of threads (default: one per core); the results do not depend on it

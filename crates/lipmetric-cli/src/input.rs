@@ -1,6 +1,7 @@
 //! From what was typed to a table, and to what its columns are.
 
 use crate::failure::{Failure, Result};
+use crate::output::counted;
 use crate::session::Session;
 use clap::{Args, ValueEnum};
 use lipmetric::Model;
@@ -15,7 +16,7 @@ pub(crate) struct DataArgs {
     /// File to read: CSV, TSV, LIBSVM, NPY, NPZ or Parquet, plain or gzipped; `-` is standard input
     #[arg(value_name = "FILE", required_unless_present = "data", conflicts_with = "data")]
     file: Option<PathBuf>,
-    /// A data set of the program instead of a file (`lipmetric datasets list`)
+    /// A bundled data set instead of a file (`lipmetric datasets list`)
     #[arg(long, value_name = "NAME")]
     data: Option<String>,
     #[command(flatten)]
@@ -26,13 +27,13 @@ pub(crate) struct DataArgs {
 #[derive(Args)]
 #[command(next_help_heading = "Reading")]
 pub(crate) struct ReadArgs {
-    /// The file's format, if its name and content do not tell: csv, tsv, libsvm, npy, npz, parquet
+    /// The file's format (default: detected): csv, tsv, libsvm, npy, npz, parquet
     #[arg(long, value_name = "FORMAT")]
     format: Option<Format>,
-    /// What separates cells: a character, or `tab` or `space` (default: found out)
+    /// What separates cells: a character, or `tab` or `space` (default: detected)
     #[arg(long, value_name = "CHAR", value_parser = delimiter)]
     delimiter: Option<u8>,
-    /// Whether the first row holds the columns' names (default: found out)
+    /// Whether the first row holds the columns' names (default: detected)
     #[arg(long, value_name = "yes|no")]
     header: Option<YesNo>,
 }
@@ -78,11 +79,11 @@ impl DataArgs {
             (None, None) => return Err(no_data()),
         };
         session.detail(format!(
-            "{}: {} rows, {} columns{}",
+            "{}: {}, {}{}",
             table.origin,
-            table.rows(),
-            table.columns.len(),
-            if table.named { "" } else { " (no names of their own)" }
+            counted(table.rows(), "row", "rows"),
+            counted(table.columns.len(), "column", "columns"),
+            if table.named { "" } else { " (no header)" }
         ));
         Ok(table)
     }
@@ -110,7 +111,7 @@ pub(crate) struct RoleArgs {
     pub(crate) label: Option<String>,
     #[command(flatten)]
     pub(crate) ignore: IgnoreArgs,
-    /// Take a column as numeric, boolean or category, whatever its content suggests (repeatable)
+    /// Treat a column as numeric, boolean or category, whatever its content suggests (repeatable)
     #[arg(long, value_name = "COL=KIND", value_parser = kind_of_column)]
     kind: Vec<(String, Kind)>,
 }

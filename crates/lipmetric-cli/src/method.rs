@@ -20,23 +20,23 @@ use std::time::Duration;
 /// The methods that there are.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Method {
-    /// The Euclidean distance, unless another one predicts held-out rows better
+    /// The Euclidean distance, unless another one is better by cross-validation
     Auto,
-    /// Lip^D: maximises the margin's ratio to the diameter of all rows
+    /// Lip^D: a large margin between classes, relative to the largest distance between any two rows
     LipD,
-    /// Lip^I: maximises the margin's ratio to the diameter of the classes
+    /// Lip^I: a large margin between classes, relative to the largest distance within a class
     LipI,
-    /// Lip^D or Lip^I, and its c, chosen by cross-validation
+    /// Lip^D or Lip^I, and c, chosen by cross-validation
     Lip,
-    /// Lip^I by near pairs: the local form of the margin ratio
+    /// Lip^I by near pairs: margins and distances between neighbours only
     LipLocal,
-    /// Large margin nearest neighbours: near targets, impostors pushed away
+    /// Large margin nearest neighbours: pulls target neighbours near and pushes other classes away
     Lmnn,
-    /// Large margin metric learning: the smallest metric with margins
+    /// Large margin metric learning: the metric of smallest norm that keeps the margins
     Lmml,
-    /// Neighbourhood components analysis: the best chances of a right neighbour
+    /// Neighbourhood components analysis: a high probability of a neighbour of the right class
     Nca,
-    /// Maximally collapsing metric learning: classes drawn to points
+    /// Maximally collapsing metric learning: each class collapses towards a point
     Mcml,
     /// The Euclidean distance on the prepared features: nothing is learned
     #[value(alias = "nn")]
@@ -89,7 +89,7 @@ pub(crate) struct MethodArgs {
     /// How the distance is learned [default: auto]
     #[arg(long, value_enum)]
     method: Option<Method>,
-    /// The method and its parameters from a JSON file, such as `inspect --spec` prints; `-` is standard input
+    /// Read the method and its parameters from a JSON file, as `inspect --spec` prints it; `-` is standard input
     #[arg(long, value_name = "FILE")]
     spec: Option<PathBuf>,
     #[command(flatten)]
@@ -109,7 +109,7 @@ impl MethodArgs {
             let method = self.method.map(|_| "method".to_owned());
             if let Some(option) = method.or_else(|| given.keys().next().cloned()) {
                 return Err(Failure::Usage(format!(
-                    "{}: --spec has the method and all its parameters; leave out the one or the other",
+                    "{}: --spec already gives the method and all its parameters; remove one of the two",
                     options::flag(&option)
                 )));
             }
@@ -154,31 +154,32 @@ fn read_spec(path: &Path) -> Result<Spec> {
 
 /// Parameters of Lip^D and Lip^I, and of whichever method has the same. What is not given takes the method's default.
 #[derive(Args, Clone, Serialize)]
+#[command(next_help_heading = "Method")]
 pub(crate) struct LipArgs {
-    #[arg(long, value_enum, value_name = "RULE", help = help("slack", "Whether each pair of rows or each row has a slack of its own; for lmnn, a pair is a target and an impostor", ""))]
+    #[arg(long, value_enum, value_name = "RULE", help = help("slack", "Whether a violated margin is charged once per pair of rows or once per row; for lmnn, a pair is a target neighbour and a row of another class", ""))]
     slack: Option<SlackRule>,
-    #[arg(long, value_name = "VALUE", value_parser = real_or_auto, conflicts_with = "c_rel", help = help("c", "The trade-off between the diameter and violated margins: larger is smoother. `auto` chooses it by cross-validation, together with whatever else is `auto`. See --c-rel for what it is unless given; in `compare` it is 1, as in the paper", ""))]
+    #[arg(long, value_name = "VALUE", value_parser = real_or_auto, conflicts_with = "c_rel", help = help("c", "How much the diameter counts against violated margins. Larger: a simpler distance; smaller: fits the training rows more closely. `auto`: chosen by cross-validation, together with everything else that is `auto`. Without it, see --c-rel; in `compare` it is 1, as in the paper", ""))]
     c: Option<Choose<f64>>,
     #[arg(long, value_name = "FRACTION", value_parser = real, help = help("c_rel", "c as a fraction of c_max, the value at which the learned metric becomes zero", ""))]
     c_rel: Option<f64>,
-    #[arg(long, value_name = "RULE", value_parser = diameter, help = help("diameter", "What the diameter is: `max`, the largest distance, as in the paper; `mean`; or `cvar:0.1`, the mean of the longest tenth; `auto` chooses among them by cross-validation, the last up to 150 rows", ""))]
+    #[arg(long, value_name = "RULE", value_parser = diameter, help = help("diameter", "How the diameter is measured: `max`, the largest distance, as in the paper; `mean`, the mean distance; `cvar:0.1`, the mean of the longest tenth; `auto`: chosen by cross-validation, cvar up to 150 rows only", ""))]
     diameter: Option<Choose<Diameter>>,
-    #[arg(long, value_enum, value_name = "METRIC", help = help("anchor", "Draw the distance towards a simple one", ""))]
+    #[arg(long, value_enum, value_name = "METRIC", help = help("anchor", "Pull the learned distance towards a simple one", ""))]
     anchor: Option<AnchorTo>,
-    #[arg(long, value_name = "WEIGHT", value_parser = real, requires = "anchor", help = help("anchor_weight", "How much the anchor counts: at 1 about as much as the diameter", "0.1"))]
+    #[arg(long, value_name = "WEIGHT", value_parser = real, requires = "anchor", help = help("anchor_weight", "Weight of the anchor: at 1 it counts about as much as the diameter", "0.1"))]
     anchor_weight: Option<f64>,
     #[arg(long, value_enum, value_name = "SOLVER", help = help("solver", "How the problem is solved", ""))]
     solver: Option<SolverChoice>,
-    #[arg(long, value_name = "VALUE", value_parser = real, help = help("mu", "The penalty of `--solver paper`", "1"))]
+    #[arg(long, value_name = "VALUE", value_parser = real, help = help("mu", "Penalty parameter of `--solver paper`", "1"))]
     mu: Option<f64>,
-    #[arg(long, value_name = "N", value_parser = whole_or_auto, help = help("rank", "The largest rank of the distance, for --solver admm or augmented. `auto`: smallest rank with the best cross-validated accuracy (exact solver only)", "any"))]
+    #[arg(long, value_name = "N", value_parser = whole_or_auto, help = help("rank", "Largest rank of the metric, with --solver admm or augmented. `auto`: the smallest rank with the best cross-validated accuracy, exact solver only", "full rank"))]
     rank: Option<Choose<usize>>,
-    #[arg(long, help = help("balanced", "Let every class count the same, whatever its size", ""))]
+    #[arg(long, help = help("balanced", "Give every class the same total weight, whatever its size", ""))]
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     balanced: bool,
-    #[arg(long, value_name = "GAP", value_parser = real, help = help("tol", "Stop at this certified relative gap. nca has no certificate: it stops when the objective improves by less than this times the number of rows", ""))]
+    #[arg(long, value_name = "GAP", value_parser = real, help = help("tol", "Stop at this certified relative duality gap. nca has no certificate: it stops when a step improves the objective by less than this times the number of rows", ""))]
     tol: Option<f64>,
-    #[arg(long, value_name = "N", help = help("max_iter", "Stop after this many steps", ""))]
+    #[arg(long, value_name = "N", help = help("max_iter", "Stop after this many iterations; lip-local: in each round", ""))]
     max_iter: Option<usize>,
 }
 
@@ -212,19 +213,19 @@ fn whole_or_auto(text: &str) -> std::result::Result<Choose<usize>, String> {
 #[derive(Clone, Copy, PartialEq, ValueEnum, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum SlackRule {
-    /// A slack per pair of rows
+    /// Once per pair of rows
     Pair,
-    /// A slack per row: a mislabelled row pays once
+    /// Once per row: a mislabelled row pays once
     Instance,
-    /// Chosen by cross-validation (not lmnn)
+    /// Chosen by cross-validation (not for lmnn)
     Auto,
 }
 
 #[derive(Clone, Copy, PartialEq, ValueEnum, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum SolverChoice {
-    /// Exact up to 36 features and 3,000 rows, above that augmented; a slack per row, which only exact has, is refused above
-    /// 1,500 rows
+    /// exact up to 36 features and 3,000 rows (1,500 with a slack per row), else augmented; a slack per row on a larger table
+    /// is refused
     Auto,
     /// The certified interior-point method
     Exact,
@@ -232,7 +233,7 @@ enum SolverChoice {
     Augmented,
     /// ADMM on a working set of pairs, for large problems
     Admm,
-    /// The paper's Algorithm 1, iterate for iterate
+    /// The paper's Algorithm 1, an ADMM
     Paper,
 }
 
@@ -272,12 +273,13 @@ pub(crate) fn time_limit(seconds: Option<f64>) -> Result<Option<Duration>> {
 
 /// How classes are predicted.
 #[derive(Args)]
+#[command(next_help_heading = "Prediction")]
 pub(crate) struct VotingArgs {
-    /// How many neighbours vote in a prediction; `auto` chooses: by leave-one-out on the training rows, or together with
-    /// the distance where the method chooses one [default: auto for the method auto, else 1; `compare`: 1]
+    /// Number of neighbours in the majority vote; `auto`: chosen by leave-one-out on the training rows, or by cross-validation
+    /// together with the distance if the method chooses one [default: auto for the method auto, else 1; in `compare` 1]
     #[arg(long, value_name = "K", value_parser = neighbours)]
     k: Option<K>,
-    /// How much each neighbour's vote counts
+    /// Weight of each neighbour's vote
     #[arg(long, value_enum, value_name = "RULE", default_value_t = Votes::Uniform)]
     weights: Votes,
 }

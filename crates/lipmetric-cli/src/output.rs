@@ -88,6 +88,11 @@ pub(crate) fn short(value: f64) -> String {
     }
 }
 
+/// A number of things: `1 row`, `2 rows`.
+pub(crate) fn counted(number: usize, one: &str, many: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { many })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -10,18 +10,18 @@ use std::path::{Path, PathBuf};
 #[derive(Args, Clone, Serialize)]
 #[command(next_help_heading = "Other methods")]
 pub(crate) struct RivalArgs {
-    #[arg(long, value_name = "N", help = help("n_components", "How many directions the distance looks at", "all"))]
+    #[arg(long, value_name = "N", help = help("n_components", "Rank of the metric: the number of dimensions that rows are mapped to", "all"))]
     n_components: Option<usize>,
-    #[arg(long, value_name = "START", value_parser = start, conflicts_with = "warm_start", help = help("init", "Where the search begins: auto, identity, pca, lda, random or random:SEED", ""))]
+    #[arg(long, value_name = "START", value_parser = start, conflicts_with = "warm_start", help = help("init", "Starting point of the optimisation: auto, identity, pca, lda, random or random:SEED", ""))]
     init: Option<Init>,
-    #[arg(long, value_name = "MODEL", help = help("warm_start", "Begin from the distance of this model", ""))]
+    #[arg(long, value_name = "MODEL", help = help("warm_start", "Start the optimisation from the metric of this model", ""))]
     #[serde(skip)]
     warm_start: Option<PathBuf>,
-    #[arg(long, value_name = "N", help = help("targets", "How many rows of its own class a row is drawn to", ""))]
+    #[arg(long, value_name = "N", help = help("targets", "Target neighbours: the number of nearest rows of its class that each row is pulled to", ""))]
     targets: Option<usize>,
-    #[arg(long, value_name = "PART", value_parser = crate::method::real, help = help("push", "How much the push counts, between 0 and 1; the pull has the rest", ""))]
+    #[arg(long, value_name = "WEIGHT", value_parser = crate::method::real, help = help("push", "Weight of the push term, between 0 and 1; the pull term has one minus this", ""))]
     push: Option<f64>,
-    #[arg(long, value_name = "VALUE", value_parser = crate::method::real, help = help("alpha", "The cost of a violated margin", ""))]
+    #[arg(long, value_name = "VALUE", value_parser = crate::method::real, help = help("alpha", "Weight of violated margins", ""))]
     alpha: Option<f64>,
 }
 

@@ -62,6 +62,7 @@ struct Description<'a> {
 
 /// A model as a file holds it.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct StoredModel {
     /// The model.
     pub model: Model,

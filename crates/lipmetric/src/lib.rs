@@ -34,6 +34,10 @@
 //! # Ok::<(), lipmetric::Error>(())
 //! ```
 //!
+//! Three examples of about 20 lines, in the repository's `crates/lipmetric/examples`, go on from here: `classify` (a table, new
+//! rows), `certify` (what a prediction rests on, its certified radius) and `choose` (a [`Spec`](method::Spec) from JSON and back,
+//! cross-validation).
+//!
 //! # Modules
 //!
 //! | what | module |

@@ -7,7 +7,7 @@ use lipmetric_io::{TableWriter, Target, WriteOptions};
 use serde::Serialize;
 use std::path::PathBuf;
 
-/// The data sets that travel with the program
+/// List, show and export the bundled data sets
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -28,7 +28,7 @@ enum Action {
         #[arg(long)]
         json: bool,
     },
-    /// Tell what a data set holds, where it comes from and how to cite it
+    /// Show what a data set holds, where it comes from and how to cite it
     Show {
         /// The data set
         name: String,
@@ -44,8 +44,7 @@ enum Action {
         #[arg(short, long, value_name = "OUT")]
         output: Option<PathBuf>,
     },
-    /// Take over a data set that may not travel with the program: from a file, or downloaded where this build can;
-    /// check it and keep it
+    /// Check and keep a data set that is not bundled: from a file, or by download if this build has the feature `fetch`
     Fetch {
         /// The data set
         name: String,

@@ -2,7 +2,7 @@ use super::shared::{BATCH, line_up};
 use crate::failure::Result;
 use crate::input::{DataArgs, PrepareArgs, RoleArgs};
 use crate::method::MethodArgs;
-use crate::output::{self, Align, TextTable, short};
+use crate::output::{self, Align, TextTable, counted, short};
 use crate::session::Session;
 use lipmetric::data::{Split, folds, holdouts};
 use lipmetric::evaluate::{ClassScore, Confusion, Summary, trials};
@@ -13,10 +13,10 @@ use lipmetric_io::model::load_model;
 use serde::Serialize;
 use std::path::PathBuf;
 
-/// Judge a model on labelled rows, or a method by repeated splits
+/// Evaluate a model on labelled rows, or a method by repeated train/test splits
 ///
-/// With --model, the model predicts the rows and is judged by their labels. Without, the method is fitted and judged on
-/// parts of the rows: repeated stratified splits (60 % of each class to train, 10 times) or, with --folds, k-fold
+/// With --model, the model predicts the rows, and the predictions are compared with their labels. Without it, the method is
+/// fitted and evaluated on repeated stratified splits (60 % of each class to train, 10 times) or, with --folds, by k-fold
 /// cross-validation. Preparation is fitted on the training part alone.
 #[derive(clap::Args)]
 #[command(after_help = "\
@@ -31,30 +31,30 @@ pub(crate) struct Args {
     data: DataArgs,
     #[command(flatten)]
     roles: RoleArgs,
-    /// The model to judge
-    #[arg(long, value_name = "MODEL", conflicts_with_all = ["repeats", "train_fraction", "folds", "seed", "method", "spec", "slack", "c", "c_rel", "tol", "max_iter", "diameter", "anchor", "anchor_weight", "balanced", "solver", "mu", "rank", "n_components", "init", "warm_start", "targets", "push", "alpha", "k", "weights", "fill", "scale", "kind"])]
+    /// The model to evaluate
+    #[arg(long, value_name = "MODEL", help_heading = None::<&str>, conflicts_with_all = ["repeats", "train_fraction", "folds", "seed", "method", "spec", "slack", "c", "c_rel", "tol", "max_iter", "diameter", "anchor", "anchor_weight", "balanced", "solver", "mu", "rank", "n_components", "init", "warm_start", "targets", "push", "alpha", "k", "weights", "fill", "scale", "kind"])]
     model: Option<PathBuf>,
     #[command(flatten)]
     prepare: PrepareArgs,
     #[command(flatten)]
     method: MethodArgs,
-    /// How many splits
+    /// Number of train/test splits
     #[arg(long, value_name = "N", default_value_t = 10, help_heading = "Splits")]
     repeats: usize,
-    /// The part of each class to train on
+    /// Fraction of each class to train on
     #[arg(long, value_name = "FRACTION", default_value_t = 0.6, help_heading = "Splits")]
     train_fraction: f64,
     /// Cross-validation with this many folds instead of repeated splits
     #[arg(long, value_name = "K", conflicts_with_all = ["repeats", "train_fraction"], help_heading = "Splits")]
     folds: Option<usize>,
-    /// Decides the splits
+    /// Seed of the random splits
     #[arg(long, value_name = "SEED", default_value_t = 0, help_heading = "Splits")]
     seed: u64,
-    /// With --model: also the accuracy that no perturbation up to these distances, in the learned metric, can undo
-    #[arg(long, value_name = "RADII", value_delimiter = ',', requires = "model")]
+    /// With --model: also the certified accuracy at these radii (distances in the learned metric), separated by commas
+    #[arg(long, value_name = "RADII", value_delimiter = ',', requires = "model", help_heading = "Output")]
     radius: Vec<f64>,
     /// Print the result as JSON
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     json: bool,
 }
 
@@ -134,7 +134,11 @@ fn judge_method(args: &Args, session: &Session) -> Result<Report> {
         Some(k) => (folds(&data.labels, k, args.seed)?, format!("{k}-fold cross-validation")),
         None => (
             holdouts(&data.labels, args.train_fraction, args.repeats, args.seed)?,
-            format!("{} stratified splits, {} of each class to train", args.repeats, args.train_fraction),
+            format!(
+                "{}, {} of each class to train",
+                counted(args.repeats, "stratified split", "stratified splits"),
+                args.train_fraction
+            ),
         ),
     };
     let trials = trials(&data, &recipe, &splits, &session.supervisor("splits", None))?;
@@ -183,12 +187,12 @@ fn describe(report: &Report) -> String {
                 &format!("± {:.2} (standard deviation over the splits)", 100.0 * sd),
             ]);
         }
-        _ => facts.row(["accuracy", &percent(report.accuracy), &format!("of {} rows", report.n)]),
+        _ => facts.row(["accuracy", &percent(report.accuracy), &format!("of {}", counted(report.n, "row", "rows"))]),
     }
     facts.row(["balanced accuracy", &percent(report.balanced_accuracy), ""]);
     facts.row(["macro F1", &percent(report.macro_f1), ""]);
     for c in &report.certified {
-        facts.row([&format!("certified at {}", short(c.radius)), &percent(c.accuracy), ""]);
+        facts.row([&format!("certified accuracy at radius {}", short(c.radius)), &percent(c.accuracy), ""]);
     }
     text += &facts.render();
     text += "\n";
@@ -199,7 +203,7 @@ fn describe(report: &Report) -> String {
         scores.row([s.class.clone(), figure(s.precision), figure(s.recall), figure(s.f1), s.support.to_string()]);
     }
     text += &scores.render();
-    text += "\nconfusion (rows: true class, columns: predicted)\n";
+    text += "\nconfusion matrix (rows: true class, columns: predicted)\n";
     let mut matrix = TextTable::new([vec![Align::Left], vec![Align::Right; report.classes.len()]].concat());
     matrix.row(std::iter::once(String::new()).chain(report.classes.iter().map(|s| s.class.clone())));
     for (score, counts) in report.classes.iter().zip(&report.confusion) {

@@ -2,14 +2,13 @@ use super::shared::LabelledArgs;
 use crate::failure::{Failure, Result};
 use crate::method::options::{self, Given};
 use crate::method::{MethodArgs, time_limit};
-use crate::output::{self, Align, TextTable, short};
+use crate::output::{self, Align, TextTable, counted, short};
 use crate::resources::{self, Stopwatch};
 use crate::session::Session;
 use lipmetric::Model;
 use lipmetric::lipschitz::{Mahalanobis, Margins};
 use lipmetric::method::{Choice, Method, MetricKind, Spec};
 use lipmetric::prepare::{Encoding, Preparation, Scaling, Step};
-use lipmetric::problem::{Diameter, Slack};
 use lipmetric::solver::{Budget, Status};
 use lipmetric_io::Source;
 use lipmetric_io::model::save_model;
@@ -19,9 +18,9 @@ use std::path::PathBuf;
 
 /// Learn a distance from a labelled table
 ///
-/// The type of a column is found from its content: numbers, truth values (true/false, yes/no) and categories, which are one-hot
-/// encoded. Missing values are filled and numeric features scaled. All of it is stored in the model and done again, the
-/// same way, in `predict` and `transform`.
+/// Column types are detected from the content: numbers, booleans (true/false, yes/no) and categories, which are one-hot
+/// encoded. Missing values are filled and numeric features scaled. The model stores these steps; `predict` and `transform`
+/// repeat them.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -163,12 +162,13 @@ fn ended(status: Status, written: bool) -> Result {
 }
 
 fn describe(origin: &str, report: &Report<'_>, model: &Model) -> String {
-    let mut text = format!("{origin}: {} rows, {} features, {} classes\n\n", report.n, report.p, report.classes);
+    let features = counted(report.p, "feature", "features");
+    let mut text = format!("{origin}: {} rows, {features}, {} classes\n\n", report.n, report.classes);
     text += &describe_preparation(&model.preparation);
     text += "\n";
     text += &describe_outcome(model);
     if let Some(margins) = report.lipschitz {
-        text += "\ntraining rows under the metric\n";
+        text += "\ntraining rows under the learned distance\n";
         text += &super::margins::describe_margins(margins);
         text += "\n";
     }
@@ -194,7 +194,10 @@ pub(crate) fn describe_preparation(preparation: &Preparation) -> String {
             (Step::Number { fill, offset, scale, missing }, _) => {
                 let becomes = match preparation.scaling() {
                     Scaling::None => "x".to_owned(),
-                    _ => format!("(x - {}) / {}", short(*offset), short(*scale)),
+                    _ => {
+                        let sign = if *offset < 0.0 { '+' } else { '-' };
+                        format!("(x {sign} {}) / {}", short(offset.abs()), short(*scale))
+                    }
                 };
                 (*missing, short(*fill), becomes)
             }
@@ -236,7 +239,7 @@ pub(crate) fn describe_outcome(model: &Model) -> String {
         facts.row(["iterations", &outcome.iterations.to_string()]);
     }
     facts.row(["rank", &format!("{} of {}", model.metric.rank(), model.metric.features())]);
-    facts.row(["predicts by", &model.classifier.to_string()]);
+    facts.row(["prediction", &model.classifier.to_string()]);
     let mut text = facts.render();
     for note in &outcome.notes {
         text += &format!("note: {note}\n");
@@ -248,37 +251,40 @@ pub(crate) fn describe_outcome(model: &Model) -> String {
 fn describe_choice(choice: &Choice, facts: &mut TextTable) {
     let percent = |v: f64| format!("{:.1} %", 100.0 * v);
     let taken = &choice.chosen;
-    let mut chosen = taken.metric.name().to_owned();
+    let mut chosen = match taken.metric {
+        MetricKind::Euclidean => "Euclidean distance",
+        MetricKind::Within => "Mahalanobis distance of the within-class covariance",
+        MetricKind::LipLocal => "Lip^I by near pairs",
+        MetricKind::LipD => "Lip^D",
+        MetricKind::LipI => "Lip^I",
+        other => other.name(),
+    }
+    .to_owned();
     if let Some(c) = taken.c_rel {
         chosen += &format!(", c-rel {}", short(c));
     }
-    match taken.slack {
-        Some(Slack::Pair) => chosen += ", a slack per pair",
-        Some(Slack::Instance) => chosen += ", a slack per row",
-        None => {}
+    if let Some(slack) = taken.slack {
+        chosen += &format!(", {slack}");
     }
-    match taken.diameter {
-        Some(Diameter::Maximum) => chosen += ", diameter the maximum",
-        Some(Diameter::Mean) => chosen += ", diameter the mean",
-        Some(Diameter::Cvar(level)) => chosen += &format!(", diameter the mean of the longest {}", percent(level)),
-        None => {}
+    if let Some(diameter) = taken.diameter {
+        chosen += &format!(", diameter: {diameter}");
     }
     if let Some(rank) = taken.rank {
         chosen += &format!(", rank {rank}");
     }
     if taken.euclid > 0.0 && taken.euclid < 1.0 {
-        chosen += &format!(", mixed with {} of the Euclidean distance", percent(taken.euclid));
+        chosen += &format!(", blended with the Euclidean distance (share {})", percent(taken.euclid));
     }
     facts.row(["chosen", &chosen]);
     if choice.rows == 0 {
         return;
     }
     let reference = match taken.metric {
-        MetricKind::LipD | MetricKind::LipI => "usual",
+        MetricKind::LipD | MetricKind::LipI => "default",
         _ => "Euclidean",
     };
     facts.row([
-        "on held-out rows",
+        "cross-validated accuracy",
         &format!(
             "{} ({reference}: {}, standard error of the difference: {})",
             percent(taken.accuracy),

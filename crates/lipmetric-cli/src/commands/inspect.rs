@@ -11,7 +11,7 @@ use lipmetric_io::model::{StoredModel, load_model};
 use serde::Serialize;
 use std::path::PathBuf;
 
-/// Tell everything that a model file holds
+/// Show everything that a model file holds
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -23,10 +23,10 @@ Examples:
 pub(crate) struct Args {
     /// The model
     model: PathBuf,
-    /// Measure margins, ratios and bounds of the training rows, too, as `lipmetric margins` does
+    /// Also measure margins, ratios and bounds of the training rows, as `lipmetric margins` does
     #[arg(long)]
     lipschitz: bool,
-    /// Print only the method and its parameters, as JSON: `lipmetric fit --spec` does the same again on the same rows
+    /// Print only the method and its parameters, as JSON for `lipmetric fit --spec`
     #[arg(long, conflicts_with_all = ["lipschitz", "json"])]
     spec: bool,
     /// Print it as JSON
@@ -72,7 +72,7 @@ pub(crate) fn run(args: &Args) -> Result {
     }
     let mut text = describe(args, &stored, &spectrum);
     if let Some(measured) = &lipschitz {
-        text += "\ntraining rows under the metric\n\n";
+        text += "\ntraining rows under the learned distance\n\n";
         text += &margins::describe(measured, &|i| format!("row {}", i + 1));
     }
     output::print(&text)
@@ -128,7 +128,7 @@ fn describe(args: &Args, stored: &StoredModel, spectrum: &[f64]) -> String {
     }
     text += &classes.render();
     if model.training.is_none() {
-        text += "The training rows are not in the model: it can map rows, but not predict.\n";
+        text += "The training rows are not in the model: it can map rows but not predict.\n";
     }
     text += &format!(
         "\npreparation (missing values: {}, scaling: {})\n",

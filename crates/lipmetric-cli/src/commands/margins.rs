@@ -14,8 +14,9 @@ use std::path::PathBuf;
 /// Measure margins, Lipschitz margin ratios and learning bounds of labelled rows
 ///
 /// Under the Euclidean distance on the prepared features or, with --model, under a learned one (the square root of the
-/// paper's squared form: the one that obeys the triangle inequality). The ratios say how well the classes are told apart
-/// for their size; the bounds limit the error on new rows, and say so plainly where they say nothing.
+/// paper's squared form: the one that obeys the triangle inequality). The margin ratios say how well the classes are
+/// separated in relation to their size. The bounds limit the error on new rows; the report says so where a bound is too weak
+/// to mean anything.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -26,13 +27,13 @@ Examples:
 pub(crate) struct Args {
     #[command(flatten)]
     rows: LabelledArgs,
-    /// Measure under this model's metric, the rows prepared as the model says
-    #[arg(long, value_name = "MODEL", conflicts_with_all = ["fill", "scale", "kind"])]
+    /// Measure under the learned distance of this model, on rows prepared as in its fit
+    #[arg(long, value_name = "MODEL", help_heading = None::<&str>, conflicts_with_all = ["fill", "scale", "kind"])]
     model: Option<PathBuf>,
     #[command(flatten)]
     report: ReportArgs,
     /// Print the result as JSON
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     json: bool,
 }
 
@@ -42,7 +43,7 @@ pub(crate) struct ReportArgs {
     /// The bounds hold with a probability of one minus this
     #[arg(long, value_name = "DELTA", default_value_t = ReportOptions::default().delta, help_heading = "Bounds")]
     delta: f64,
-    /// Rows to give up, at most, to enlarge the margin
+    /// Leave out at most this many rows to enlarge the margin
     #[arg(long, value_name = "K", default_value_t = ReportOptions::default().max_drop, help_heading = "Bounds")]
     max_drop: usize,
 }
@@ -110,7 +111,7 @@ pub(crate) fn describe(report: &Report, place: &dyn Fn(usize) -> String) -> Stri
     let pair = |i: usize, j: usize| format!("{} and {}", place(i), place(j));
     facts.row(["margin", &short(m.margin.distance), &pair(m.margin.i, m.margin.j)]);
     let constant = if m.constant.is_infinite() {
-        "rows of different classes coincide: no Lipschitz function tells them apart".to_owned()
+        "rows of different classes coincide: no Lipschitz function separates them".to_owned()
     } else {
         String::new()
     };
@@ -135,17 +136,23 @@ pub(crate) fn describe(report: &Report, place: &dyn Fn(usize) -> String) -> Stri
         }
         text += &table.render();
     }
-    text += "\nlocal ratios of the rows (each with its nearest row of the same class and of another)\n";
+    text += "\nlocal ratios of each row, its nearest row of the same class and its nearest row of another class\n";
     let mut local = TextTable::new([vec![Align::Left], vec![Align::Right; 6]].concat());
-    local.row(["", "least", "quarter", "median", "three quarters", "most", "infinite"]);
-    for (name, s) in [("over the diameter", &report.local_diameter), ("over the dispersion", &report.local_intra)] {
+    local.row(["", "min", "25 %", "median", "75 %", "max", "infinite"]);
+    for (name, s) in [
+        ("margin / diameter of the three rows", &report.local_diameter),
+        ("margin / distance within the class", &report.local_intra),
+    ] {
         let figures = s.quantiles.iter().map(|q| short(*q));
         local.row(std::iter::once(name.to_owned()).chain(figures).chain([s.infinite.to_string()]));
     }
     text += &local.render();
-    text += "\nhow the local ratios over the diameter are spread\n";
+    if report.local_intra.infinite > 0 {
+        text += "infinite: the row and its nearest row of the same class coincide\n";
+    }
+    text += "\nhistogram of margin / diameter of the three rows\n";
     text += &histogram(&report.local_diameter);
-    text += "\nbounds of the error on new rows\n";
+    text += "\nupper bounds on the error on new rows\n";
     let mut bounds = TextTable::new(vec![Align::Left, Align::Left]);
     if let Some(b) = &report.bounds {
         bounds.row(["by the diameter", &b.diameter.best().to_string()]);
@@ -153,7 +160,7 @@ pub(crate) fn describe(report: &Report, place: &dyn Fn(usize) -> String) -> Stri
     }
     let t = &report.trade_off;
     let best = t.best_point();
-    let given_up = format!("giving up {} rows, margin {}", best.dropped, short(best.margin));
+    let given_up = format!("rows left out: {}, margin {}", best.dropped, short(best.margin));
     bounds.row(["best trade-off", &format!("{} ({given_up})", best.bound)]);
     text + &bounds.render()
 }

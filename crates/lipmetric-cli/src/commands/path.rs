@@ -13,11 +13,11 @@ use lipmetric::problem::SupportPair;
 use lipmetric::solver::{Budget, Status};
 use serde::Serialize;
 
-/// Learn Lip^D or Lip^I for a sequence of trade-offs, and show what each distance rests on
+/// Compute a regularisation path of Lip^D or Lip^I, and the pairs of rows that determine each distance
 ///
-/// From c near c_max, where the metric is nearly zero, down to a small part of it, in equal ratios. Each distance is certified. The
-/// support pairs are those whose margin or length decides the optimum: different labels that push apart, and the longest pairs
-/// that bound the diameter.
+/// c runs from near c_max, where the metric is almost zero, down to a small fraction of it, in equal ratios. Each fit is
+/// warm-started and certified. The support pairs determine the optimum: pairs of different labels at the margin, and the
+/// longest pairs, which determine the diameter.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -30,24 +30,24 @@ pub(crate) struct Args {
     /// How the distance is learned: lip-d or lip-i
     #[arg(long, value_enum, default_value_t = Method::LipI, help_heading = "Method")]
     method: Method,
-    #[command(flatten, next_help_heading = "Method")]
+    #[command(flatten)]
     lip: LipArgs,
-    /// How many trade-offs
+    /// Number of values of c
     #[arg(long, value_name = "N", default_value_t = 25, help_heading = "Path")]
     points: usize,
-    /// The largest trade-off, as a fraction of c_max
+    /// The largest c, as a fraction of c_max
     #[arg(long, value_name = "FRACTION", default_value_t = 0.9, help_heading = "Path")]
     most: f64,
-    /// The least trade-off, as a fraction of c_max
+    /// The smallest c, as a fraction of c_max
     #[arg(long, value_name = "FRACTION", default_value_t = 0.001, help_heading = "Path")]
     least: f64,
-    /// Show so many support pairs of each distance, those with the largest multipliers
+    /// Show this many support pairs of each distance, those with the largest multipliers
     #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Output")]
     support: usize,
     /// Stop after this many seconds, with what there is (exit code 4)
     #[arg(long, value_name = "SECONDS", help_heading = "Method")]
     time_limit: Option<f64>,
-    /// Print the result as JSON, every support pair in it
+    /// Print the result as JSON, with all support pairs
     #[arg(long, help_heading = "Output")]
     json: bool,
 }
@@ -118,11 +118,11 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
 fn problem(args: &Args) -> Result<Lip> {
     let given = args.lip.given();
     if given.contains_key("c") || given.contains_key("c_rel") {
-        return Err(Failure::Usage("--c and --c-rel: a path has many of them; give --points and --least".to_owned()));
+        return Err(Failure::Usage("--c and --c-rel: a path has many values of c; set their number and range with --points, --most and --least".to_owned()));
     }
     match (args.method, options::apply(&args.method.base(), &given)?) {
         (Method::LipD | Method::LipI, Spec::Lip(lip)) => Ok(lip),
-        _ => Err(Failure::Usage("--method: a path is of lip-d or lip-i; give one of them".to_owned())),
+        _ => Err(Failure::Usage("--method: a path is computed for lip-d or lip-i; give one of them".to_owned())),
     }
 }
 
@@ -130,7 +130,7 @@ fn problem(args: &Args) -> Result<Lip> {
 fn fractions(args: &Args) -> Result<Vec<f64>> {
     let inside = |f: f64| f > 0.0 && f < 1.0;
     if args.points == 0 {
-        return Err(Failure::Usage("--points: 0 trade-offs are no path; give 1 or more".to_owned()));
+        return Err(Failure::Usage("--points: a path needs at least 1 value of c".to_owned()));
     }
     for (name, value) in [("--most", args.most), ("--least", args.least)] {
         if !inside(value) {
@@ -174,7 +174,7 @@ fn describe(report: &Report<'_>, table: &Table, shown: usize) -> String {
     }
     text += "\n\n";
     let mut rows = TextTable::new(vec![Align::Right; 8]);
-    rows.row(["c/c_max", "c", "objective", "certified gap", "rank", "margin pairs", "diameter pairs", "steps"]);
+    rows.row(["c/c_max", "c", "objective", "certified gap", "rank", "margin pairs", "diameter pairs", "iterations"]);
     let number = |v: Option<f64>| v.map(short).unwrap_or_default();
     for p in &report.points {
         let margin = p.support.iter().filter(|s| s.role == "margin").count();
@@ -197,7 +197,7 @@ fn describe(report: &Report<'_>, table: &Table, shown: usize) -> String {
         text += &format!("\nsupport pairs at c/c_max = {}\n", short(p.c_rel));
         let mut pairs =
             TextTable::new(vec![Align::Left, Align::Left, Align::Left, Align::Left, Align::Left, Align::Right]);
-        pairs.row(["row", "label", "row", "label", "decides the", "multiplier"]);
+        pairs.row(["row", "label", "row", "label", "determines the", "multiplier"]);
         for s in p.support.iter().take(shown) {
             pairs.row([
                 table.place(s.first - 1),

@@ -11,9 +11,9 @@ const PREDICTION: &str = "prediction";
 
 /// Predict the class of each row
 ///
-/// Rows stream through in constant memory; one row out for each row in, in the same order. The input needs the columns
-/// that the model was fitted on, by name, or by position where one of the two has no names; the label's column may be
-/// there or not. Distances and margins are in the learned metric (its square root, which obeys the triangle inequality).
+/// Rows stream through in constant memory: one row out for each row in, in the same order. The input needs the columns
+/// that the model was fitted on, by name, or by position if one of the two has no header. The label column may be there or
+/// not. Distances and margins are in the learned metric (its square root, which obeys the triangle inequality).
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -25,17 +25,17 @@ pub(crate) struct Args {
     #[command(flatten)]
     batches: BatchArgs,
     /// Add a column per class: the share of the neighbours' votes
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     proba: bool,
     /// Add the distance to the nearest training row
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     distance: bool,
-    /// Add how much farther the nearest training row of any other class is than the nearest of the predicted one
-    #[arg(long)]
+    /// Add the margin: how much farther the nearest training row of another class is than that of the predicted class
+    #[arg(long, help_heading = "Output")]
     margin: bool,
-    /// Add the certified radius: moved by less, the row keeps its class. In the learned metric (radius), and as a
+    /// Add the certified radius: a row that moves by less keeps its predicted class. In the learned metric (radius), and as a
     /// Euclidean distance on the prepared features (radius_prepared)
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     radius: bool,
     #[command(flatten)]
     rows: RowArgs,

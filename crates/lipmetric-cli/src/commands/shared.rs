@@ -51,13 +51,13 @@ pub(crate) struct BatchArgs {
     #[command(flatten)]
     data: DataArgs,
     /// The model, as `lipmetric fit --model` wrote it
-    #[arg(long, value_name = "MODEL")]
+    #[arg(long, value_name = "MODEL", help_heading = None::<&str>)]
     pub(crate) model: PathBuf,
     /// Write to this file, in the format that its name asks for (default: standard output, as CSV)
-    #[arg(short, long, value_name = "OUT")]
+    #[arg(short, long, value_name = "OUT", help_heading = "Output")]
     output: Option<PathBuf>,
     /// Write no row of column names (CSV and TSV)
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     no_header: bool,
 }
 
@@ -91,10 +91,11 @@ impl BatchArgs {
 
 /// How rows are read for a model.
 #[derive(clap::Args)]
+#[command(next_help_heading = "Columns")]
 pub(crate) struct RowArgs {
     #[command(flatten)]
     ignore: IgnoreArgs,
-    /// What to do with a category's level that training did not have
+    /// What to do with a category that the training rows did not have
     #[arg(long, value_enum, value_name = "RULE", default_value_t = UnseenRule::Error)]
     unseen: UnseenRule,
 }
@@ -103,7 +104,7 @@ pub(crate) struct RowArgs {
 enum UnseenRule {
     /// Refuse the row
     Error,
-    /// Take it as none of the known levels
+    /// Treat it as none of the known categories
     Ignore,
 }
 

@@ -4,7 +4,7 @@ use crate::session::Session;
 use lipmetric::data::Column;
 use lipmetric_io::model::load_model;
 
-/// Map rows by a model: Euclidean distances between the results are the learned ones
+/// Map rows so that Euclidean distances between them are the learned distances
 ///
 /// Rows stream through in constant memory, in their order. The output's format is what its name asks for: .csv, .tsv,
 /// .libsvm, .npy, .npz, .parquet (text formats also with .gz).
@@ -18,7 +18,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     batches: BatchArgs,
     /// Add the label's column of the input
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     with_label: bool,
     #[command(flatten)]
     rows: RowArgs,

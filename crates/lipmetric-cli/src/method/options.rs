@@ -18,7 +18,7 @@ const RENAMED: [(&str, &[&str]); 7] = [
 ];
 
 /// Names in messages of the library that are no field of a method.
-const OTHERS: [&str; 5] = ["fill", "ignore", "kind", "label", "unseen"];
+const OTHERS: [&str; 6] = ["fill", "ignore", "k", "kind", "label", "unseen"];
 
 /// How much an anchor counts unless it is said.
 const ANCHOR_WEIGHT: f64 = 0.1;
@@ -33,6 +33,9 @@ pub(crate) fn flag(option: &str) -> String {
 
 /// The option that sets a field.
 fn option_of(field: &str) -> &str {
+    if ALL.contains(&field) {
+        return field;
+    }
     RENAMED.iter().find(|(_, fields)| fields[0] == field).map_or(field, |(option, _)| option)
 }
 
@@ -123,7 +126,7 @@ pub(crate) fn check(option: &str, method: Method, remedy: &str) -> Result {
     let own = if own.is_empty() { "no such options".to_owned() } else { listed(&own) };
     let other = owners.iter().find(|m| *m == "lip-i").or(owners.first()).map_or("", |m| m);
     Err(Failure::Usage(format!(
-        "{} belongs to {}; {} has {own}. Leave it out, or {remedy} {other}",
+        "{} is an option of {} only; {} has {own}. Remove it, or {remedy} {other}",
         flag(option),
         listed(&owners),
         method.typed()
@@ -262,7 +265,7 @@ fn defaults(option: &str, none: &str) -> Vec<(String, Vec<String>)> {
         }
     }
     if let (value, Some(last)) = (by_solver.0, by_solver.1.last_mut()) {
-        last.push_str(" by another solver than exact");
+        last.push_str(" with another solver than exact");
         out.push((value, by_solver.1));
     }
     out
@@ -303,6 +306,7 @@ mod tests {
         for (field, flag) in [
             ("tolerance", "--tol"),
             ("max_iterations", "--max-iter"),
+            ("anchor", "--anchor"),
             ("anchor.weight", "--anchor-weight"),
             ("trade_off", "--c"),
             ("c_rel", "--c-rel"),
@@ -324,7 +328,7 @@ mod tests {
                 let refused = check(option, method, "add --method").map_err(|e| e.to_string());
                 match refused {
                     Ok(()) => assert!(owners.contains(&method.typed())),
-                    Err(text) => assert!(text.starts_with(&format!("{} belongs to ", flag(option))), "{text}"),
+                    Err(text) => assert!(text.starts_with(&format!("{} is an option of ", flag(option))), "{text}"),
                 }
             }
         }

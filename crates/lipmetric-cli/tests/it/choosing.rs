@@ -64,7 +64,7 @@ fn slack_diameter_and_rank_can_be_chosen_with_c() {
     }
     assert_eq!(&room.json(&["inspect", "m.lip", "--json"])["outcome"]["choice"], choice, "the model remembers");
     let text = room.ok(&["inspect", "m.lip"]);
-    assert!(text.contains("a slack per ") && text.contains("diameter the "), "{text}");
+    assert!(text.contains("a slack per ") && text.contains("diameter: the "), "{text}");
     assert!(room.ok(&["evaluate", "--data", "echo", "--model", "m.lip"]).contains("accuracy"));
 }
 
@@ -117,7 +117,9 @@ fn verbose_says_what_there_is_to_choose_from() {
     let args = ["fit", "--data", "haberman", "--method", "lip-i", "--diameter", "auto", "--slack", "pair", "-v"];
     let told = String::from_utf8(room.command(&args).output().unwrap().stderr).unwrap();
     assert!(
-        told.contains("2 forms of the problem, 1 trade-offs each; not tried at this size: the mean of the longest"),
+        told.contains(
+            "forms of the problem: 2, values of c for each: 1; not tried at this size: the mean of the longest"
+        ),
         "{told}"
     );
 }

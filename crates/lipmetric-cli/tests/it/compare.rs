@@ -154,7 +154,7 @@ fn what_cannot_be_compared_is_refused_by_name() {
     for (methods, word) in [
         ("nearest", "lip-d-p"),
         ("nn,nn", "twice"),
-        ("nn:c=1", "--c belongs to lip-d, lip-i and lip"),
+        ("nn:c=1", "--c is an option of lip-d, lip-i and lip"),
         ("lip-i:c", "lip-i:c=0.1"),
         ("lip-i:colour=red", "--colour"),
         ("lip-i:mu=1", "--solver paper"),
@@ -168,7 +168,7 @@ fn what_cannot_be_compared_is_refused_by_name() {
     }
     for option in [["--push", "0.5"], ["--warm-start", "m.lip"]] {
         let error = room.fails(2, &[&["compare", "echo", "--methods", "nn,auto"][..], &option].concat());
-        assert!(error.contains(&format!("{} belongs to", option[0])), "{error}");
+        assert!(error.contains(&format!("{} is an option of", option[0])), "{error}");
     }
     assert!(room.fails(2, &["compare", "echo", "--methods", "nn", "--against", "nca"]).contains("--against"));
     assert!(room.fails(2, &["compare", "nowhere"]).contains("neither a file nor a data set"));

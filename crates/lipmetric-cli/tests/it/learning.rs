@@ -150,7 +150,7 @@ fn the_automatic_choice_of_the_solver_is_shown_to_those_who_ask() {
     let text = shown(&["-v"]);
     assert!(text.contains("solver auto: exact for 306 rows, 3 features, 2 classes"), "{text}");
     assert!(text.contains("up to 1500 rows with a slack per row"), "{text}");
-    assert!(shown(&["-v", "--anchor", "euclid"]).contains("no other solver has this form"));
+    assert!(shown(&["-v", "--anchor", "euclid"]).contains("no other solver supports this form"));
     for quiet in [&[][..], &["-v", "--solver", "exact"]] {
         assert!(!shown(quiet).contains("solver auto"));
     }
@@ -253,7 +253,5 @@ fn a_radius_is_half_the_margin_and_certified_accuracy_falls_with_it() {
     assert!(certified.windows(2).all(|w| w[1] <= w[0]), "{certified:?}");
     assert!(room.fails(2, &["evaluate", "--data", "cancer", "--model", "m.lip", "--radius=-1"]).contains("--radius"));
     room.ok(&["fit", "--data", "cancer", "--k", "3", "--method", "nn", "--model", "k3.lip"]);
-    assert!(
-        room.fails(2, &["predict", "--data", "cancer", "--model", "k3.lip", "--radius"]).contains("with one (`--k`)")
-    );
+    assert!(room.fails(2, &["predict", "--data", "cancer", "--model", "k3.lip", "--radius"]).contains("with `--k 1`"));
 }

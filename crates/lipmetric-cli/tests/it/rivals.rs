@@ -46,14 +46,17 @@ fn their_options_mean_what_they_say() {
 fn options_of_other_methods_are_refused_by_name() {
     let room = Room::new();
     for (args, told) in [
-        (&["--method", "nca", "--c", "1"][..], "--c belongs to lip-d, lip-i and lip; nca has --tol, --max-iter"),
+        (
+            &["--method", "nca", "--c", "1"][..],
+            "--c is an option of lip-d, lip-i and lip only; nca has --tol, --max-iter",
+        ),
         (&["--method", "lip-local", "--slack", "pair"], "lip-local has --c-rel, --tol and --max-iter"),
         (&["--method", "nca", "--slack", "pair"], "lip-d, lip-i, lip and lmnn"),
         (&["--method", "mcml", "--slack", "pair"], "--slack"),
-        (&["--method", "nca", "--push", "0.5"], "--push belongs to lmnn"),
-        (&["--method", "lmnn", "--alpha", "1"], "--alpha belongs to lmml"),
-        (&["--method", "lip-d", "--init", "pca"], "--init belongs to"),
-        (&["--method", "nn", "--n-components", "2"], "--n-components belongs to"),
+        (&["--method", "nca", "--push", "0.5"], "--push is an option of lmnn"),
+        (&["--method", "lmnn", "--alpha", "1"], "--alpha is an option of lmml"),
+        (&["--method", "lip-d", "--init", "pca"], "--init is an option of"),
+        (&["--method", "nn", "--n-components", "2"], "--n-components is an option of"),
         (&["--method", "nca", "--n-components", "99"], "--n-components: 99"),
         (&["--method", "lmnn", "--push", "1.5"], "--push: 1.5"),
         (&["--method", "lmnn", "--targets", "0"], "--targets: 0"),

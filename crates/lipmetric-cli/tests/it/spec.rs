@@ -68,7 +68,7 @@ fn a_spec_that_is_mistaken_is_refused_by_name() {
     room.write("spec.json", r#"{"method": "lmnn"}"#);
     for (option, value) in [("--method", "nn"), ("--push", "0.5"), ("--tol", "0.1"), ("--c", "auto")] {
         let error = room.fails(2, &["fit", "--data", "echo", "--spec", "spec.json", option, value]);
-        assert!(error.contains(&format!("{option}: --spec has the method")), "{error}");
+        assert!(error.contains(&format!("{option}: --spec already gives the method")), "{error}");
     }
     room.fails(1, &["fit", "--data", "echo", "--spec", "absent.json"]);
 }
@@ -106,7 +106,7 @@ fn an_option_of_other_methods_is_refused_with_names_that_can_be_typed() {
     room.ok(&["fit", "--data", "echo", "--method", "nn", "--model", "m.lip"]);
     for method in ["auto", "nn", "lip-local"] {
         let error = room.fails(2, &["fit", "--data", "echo", "--method", method, "--warm-start", "m.lip"]);
-        let owners = "--warm-start belongs to lip-d, lip-i, lip, lmnn, lmml, nca and mcml";
+        let owners = "--warm-start is an option of lip-d, lip-i, lip, lmnn, lmml, nca and mcml";
         assert!(error.contains(owners), "{error}");
         let error = room.fails(2, &["compare", "echo", "--methods", &format!("{method}:warm-start=m.lip")]);
         assert!(error.contains(owners), "{error}");
@@ -124,9 +124,9 @@ fn help_tells_every_default() {
         "lip-d, lip-i, lip, lmml: 1e-6",
         "lip-local: 1e-2",
         "lmnn, mcml: 1e-3",
-        "lip-d, lip-i by another solver than exact: 1e-3",
+        "lip-d, lip-i with another solver than exact: 1e-3",
         "nca: 1e-5",
-        "lip-d, lip-i by another solver than exact: 100000",
+        "lip-d, lip-i with another solver than exact: 100000",
         "lip-local: 1000",
         "lip-d, lip-i: 0.1; lip-local: 0.2",
         "(lmnn) [default: 3]",

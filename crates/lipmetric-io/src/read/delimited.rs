@@ -134,6 +134,8 @@ impl Batches for Delimited {
         let columns = self.names.iter().zip(cells);
         let columns = columns.map(|(name, c)| Column { name: name.clone(), values: Values::Text(c) }).collect();
         let origin = self.records.input().origin.clone();
-        Ok(Some(Table { origin, columns, named: self.named, sparse: false, lines, first_row }))
+        let mut table = Table::new(origin, columns);
+        (table.named, table.lines, table.first_row) = (self.named, lines, first_row);
+        Ok(Some(table))
     }
 }

@@ -87,7 +87,9 @@ impl Sparse {
             .map(|(name, values)| Column { name, values: Values::Number(values) })
             .collect();
         columns.push(Column { name: "label".to_owned(), values: Values::Text(self.labels) });
-        Table { origin, columns, named: false, sparse: true, lines: self.lines, first_row }
+        let mut table = Table::new(origin, columns);
+        (table.named, table.sparse, table.lines, table.first_row) = (false, true, self.lines, first_row);
+        table
     }
 }
 

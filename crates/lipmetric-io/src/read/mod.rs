@@ -290,14 +290,8 @@ impl Batches for Loaded {
         self.given = to;
         if from == 0 && to == rows {
             // The whole at once: hand it over instead of copying it.
-            let empty = Table {
-                origin: self.table.origin.clone(),
-                columns: Vec::new(),
-                named: self.table.named,
-                sparse: self.table.sparse,
-                lines: Vec::new(),
-                first_row: 0,
-            };
+            let mut empty = Table::new(self.table.origin.clone(), Vec::new());
+            (empty.named, empty.sparse) = (self.table.named, self.table.sparse);
             self.given = 0;
             return Ok(Some(std::mem::replace(&mut self.table, empty)));
         }
@@ -318,12 +312,9 @@ fn slice(table: &Table, from: usize, to: usize) -> Table {
             },
         })
         .collect();
-    Table {
-        origin: table.origin.clone(),
-        columns,
-        named: table.named,
-        sparse: table.sparse,
-        lines: table.lines.get(from..to).map(<[u64]>::to_vec).unwrap_or_default(),
-        first_row: table.first_row + from,
-    }
+    let mut part = Table::new(table.origin.clone(), columns);
+    (part.named, part.sparse) = (table.named, table.sparse);
+    part.lines = table.lines.get(from..to).map(<[u64]>::to_vec).unwrap_or_default();
+    part.first_row = table.first_row + from;
+    part
 }

@@ -28,7 +28,9 @@ pub(super) fn open(mut input: Input) -> Result<Box<dyn Batches>> {
 
 fn table(origin: &str, columns: Vec<Values>, first_row: usize) -> Table {
     let columns = position_names(columns.len()).zip(columns).map(|(name, values)| Column { name, values }).collect();
-    Table { origin: origin.to_owned(), columns, named: false, sparse: false, lines: Vec::new(), first_row }
+    let mut table = Table::new(origin, columns);
+    (table.named, table.first_row) = (false, first_row);
+    table
 }
 
 /// The layout of an array that is a table.

@@ -77,7 +77,9 @@ impl Archive {
             }
             columns.push(Column { name: "label".to_owned(), values: Values::Text(labels) });
         }
-        Ok(Table { origin: self.origin, columns, named, sparse: false, lines: Vec::new(), first_row: 0 })
+        let mut table = Table::new(self.origin, columns);
+        table.named = named;
+        Ok(table)
     }
 
     fn find(&self, candidates: &[&str]) -> Option<String> {

@@ -164,7 +164,9 @@ impl<R: ChunkReader + 'static> Groups<R> {
             columns.push(Column { name: name.clone(), values });
         }
         let first_row = self.seen;
-        Ok(Table { origin: self.origin.clone(), columns, named: true, sparse: false, lines: Vec::new(), first_row })
+        let mut table = Table::new(self.origin.clone(), columns);
+        table.first_row = first_row;
+        Ok(table)
     }
 }
 

@@ -11,7 +11,7 @@ use proptest::prelude::*;
 
 fn table(columns: Vec<(&str, Values)>) -> Table {
     let columns = columns.into_iter().map(|(name, values)| Column { name: name.to_owned(), values }).collect();
-    Table { origin: "test".to_owned(), columns, named: true, sparse: false, lines: Vec::new(), first_row: 0 }
+    Table::new("test", columns)
 }
 
 fn text<S: AsRef<str>>(cells: impl IntoIterator<Item = S>) -> Values {

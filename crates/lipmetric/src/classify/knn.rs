@@ -32,6 +32,7 @@ pub struct KnnClassifier {
 
 /// A row of the training data, seen from a query. The distance is the metric's own, not squared.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct Neighbour {
     /// Its number.
     pub row: usize,

@@ -7,6 +7,7 @@ use crate::{Error, Labels, Matrix, Result};
 
 /// How a number of neighbours is judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Validation {
     /// Every row is predicted from all others.
     LeaveOneOut,
@@ -21,6 +22,7 @@ pub enum Validation {
 
 /// A number of neighbours and the part of the rows that it predicts rightly.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct KScore {
     /// Number of neighbours.
     pub k: usize,

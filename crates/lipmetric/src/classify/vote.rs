@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 /// How much each neighbour's vote counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Weights {
     /// All the same.
     #[default]

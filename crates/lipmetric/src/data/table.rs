@@ -109,6 +109,7 @@ impl Column {
 
 /// Columns of equal length and where they came from.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Table {
     /// What messages call the source: a path, a data set's name or `standard input`.
     pub origin: String,

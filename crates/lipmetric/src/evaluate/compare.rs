@@ -71,6 +71,7 @@ pub trait Supervisor: Sync {
 
 /// One method on one data set.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Cell {
     /// A result per split, in the order of the splits; the reason where a split could not be fitted.
     pub trials: Vec<Result<Trial>>,
@@ -124,6 +125,7 @@ impl Cell {
 
 /// Methods x data sets x splits, every result kept.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Comparison {
     /// The data sets' names.
     pub subjects: Vec<String>,
@@ -136,6 +138,30 @@ pub struct Comparison {
 }
 
 impl Comparison {
+    /// Results from elsewhere: `trials[subject][method]` has one for each split of the subject.
+    ///
+    /// # Errors
+    /// If the numbers of subjects, methods and splits do not agree.
+    pub fn from_trials(
+        subjects: Vec<String>,
+        methods: Vec<String>,
+        splits: Vec<Vec<Split>>,
+        trials: Vec<Vec<Vec<Result<Trial>>>>,
+    ) -> Result<Self> {
+        let same = |what: &str, expected: usize, found: usize| match expected == found {
+            true => Ok(()),
+            false => Err(Error::shape(what, expected, found)),
+        };
+        same("data sets with splits", subjects.len(), splits.len())?;
+        same("data sets with trials", subjects.len(), trials.len())?;
+        for (splits, row) in splits.iter().zip(&trials) {
+            same("methods with trials", methods.len(), row.len())?;
+            row.iter().try_for_each(|cell| same("trials of a method", splits.len(), cell.len()))?;
+        }
+        let cells = trials.into_iter().map(|row| row.into_iter().map(|trials| Cell { trials }).collect()).collect();
+        Ok(Self { subjects, methods, splits, cells })
+    }
+
     /// Runs every recipe on every split of every data set, in parallel. The result does not depend on the threads.
     ///
     /// All of the first split is done before the second is begun, and so on. If the supervisor gives up, the comparison

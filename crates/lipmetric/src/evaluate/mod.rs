@@ -1,4 +1,4 @@
-//! Judging: splits, scores, trials of a whole recipe, comparison tables and what they show.
+//! Evaluation: scores, trials of a whole recipe, comparison tables, and the statistical tests of their differences.
 
 mod analysis;
 mod compare;

@@ -9,6 +9,7 @@ use std::time::Instant;
 
 /// What a recipe did on one split.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Trial {
     /// True against predicted classes of the test rows.
     pub confusion: Confusion,
@@ -19,6 +20,12 @@ pub struct Trial {
 }
 
 impl Trial {
+    /// A result from elsewhere.
+    #[must_use]
+    pub fn new(confusion: Confusion, fit_seconds: f64, outcome: Outcome) -> Self {
+        Self { confusion, fit_seconds, outcome }
+    }
+
     /// Fits on the split's training rows and predicts its test rows. Preparation, too, sees the training rows alone.
     ///
     /// # Errors
@@ -33,6 +40,6 @@ impl Trial {
         for (&i, &p) in split.test.iter().zip(&predicted) {
             confusion.add(data.labels.codes()[i], p);
         }
-        Ok(Self { confusion, fit_seconds, outcome: model.outcome })
+        Ok(Self::new(confusion, fit_seconds, model.outcome))
     }
 }

@@ -90,7 +90,7 @@ impl Bound {
 
 impl std::fmt::Display for Bound {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        if self.vacuous { write!(f, "vacuous (>= 1)") } else { write!(f, "{:.4}", self.value) }
+        if self.vacuous { write!(f, "1 or more, so it says nothing here") } else { write!(f, "{:.4}", self.value) }
     }
 }
 
@@ -140,7 +140,7 @@ impl LearningBound {
 /// let bound = learning_bound(1_000_000, 0, fat, 0.05).unwrap();
 /// assert!(!bound.best().vacuous && bound.best().value < 0.01);
 /// let hopeless = learning_bound(100, 3, fat_shattering_bound(1e9, 1.0, 20.0).unwrap(), 0.05).unwrap();
-/// assert_eq!(hopeless.best().to_string(), "vacuous (>= 1)");
+/// assert_eq!(hopeless.best().to_string(), "1 or more, so it says nothing here");
 /// ```
 ///
 /// # Errors

@@ -48,7 +48,7 @@ pub struct SampleBounds {
 /// let y = Labels::from_names(["a", "a", "b", "b"]);
 /// let report = Report::new(&Mahalanobis::euclidean(&x).unwrap(), &y, &ReportOptions::default()).unwrap();
 /// assert_eq!(report.surrogates.diameter, report.margins.ratio_diameter);
-/// assert_eq!(report.bounds.unwrap().diameter.best().to_string(), "vacuous (>= 1)");
+/// assert_eq!(report.bounds.unwrap().diameter.best().to_string(), "1 or more, so it says nothing here");
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]

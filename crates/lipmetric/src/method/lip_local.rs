@@ -104,7 +104,7 @@ impl LipLocal {
         let mut solve = |at: &Whitened, start: Matrix, observer: &mut dyn Observer| -> Result<(Solution, f64)> {
             let c_max = at.problem.ceiling()?;
             if c_max <= 0.0 {
-                return Err(Error::data("near rows of different labels are all equal: no metric can tell them apart"));
+                return Err(Error::data("near rows of different labels are all equal: no metric can separate them"));
             }
             let c = fraction * c_max;
             let solution = at.problem.solve(c, start, &Stop::new(self.tolerance, self.max_iterations), observer)?;

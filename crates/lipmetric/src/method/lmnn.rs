@@ -58,7 +58,7 @@ impl Lmnn {
         let short = targets.iter().filter(|t| !t.is_empty() && t.len() < self.targets).count();
         if short > 0 {
             notes.push(format!(
-                "{short} rows are of classes with fewer than {} rows: they have as many targets as their class allows",
+                "rows of classes with fewer than {} rows: {short}; they have as many targets as their class allows",
                 self.targets + 1
             ));
         }
@@ -138,7 +138,7 @@ pub(super) fn note_lonely(targets: &[Vec<u32>], notes: &mut Vec<String>) -> Resu
         return Err(Error::data("no two rows have the same label: no row has a target neighbour"));
     }
     if lonely > 0 {
-        notes.push(format!("{lonely} rows are the only ones of their class: they have no target, and push none away"));
+        notes.push(format!("classes of a single row: {lonely}; these rows have no target and push no other row away"));
     }
     Ok(())
 }
@@ -184,12 +184,12 @@ impl Method for Lmnn {
         if solution.bound >= zero * (1.0 - self.tolerance) {
             return Err(Error::parameter(
                 "push",
-                format!("{} is so small that the best metric is zero; choose a larger one", self.push),
+                format!("{} is too small: all learned distances become 0; use a larger one", self.push),
             ));
         }
         if !full && solution.gap() > self.tolerance {
             notes.push(
-                "the gap is measured to the full-rank optimum: it bounds the loss from limiting the components"
+                "the lower bound is that of the full-rank problem: the gap is an upper bound on the loss from limiting the components"
                     .to_owned(),
             );
         }

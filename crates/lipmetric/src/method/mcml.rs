@@ -264,9 +264,7 @@ impl Method for Mcml {
         let mut notes = notes_on(&frame);
         let lonely = frame.cloud.classes().iter().filter(|s| s.len() == 1).count();
         if lonely > 0 {
-            notes.push(format!(
-                "{lonely} rows are the only ones of their class: there is nothing for them to collapse to"
-            ));
+            notes.push(format!("classes of a single row: {lonely}; these rows have nothing to collapse to"));
         }
         let begin = Begin::new(self.init, data);
         let start = frame.start(begin, None)?;

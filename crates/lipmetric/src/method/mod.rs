@@ -9,7 +9,7 @@
 //! | `parameters` | how a method's parameters are declared: struct, defaults, setters, table |
 //! | `lip/` | Lip^D and Lip^I: parameters and checks (`mod`), the exact solver (`exact`), the others (`large`) |
 //! | `lip_local`, `lmnn`, `lmml`, `nca`, `mcml`, `euclidean` | a method each |
-//! | `choose/` | what is chosen on held-out rows |
+//! | `choose/` | what is chosen by cross-validation |
 //! | `start` | the rows' coordinates, and where a search begins |
 
 mod choose;
@@ -69,7 +69,7 @@ pub struct Training<'a> {
     pub start: Option<&'a Metric>,
     /// Comparisons to learn from instead of the labels.
     pub triplets: Option<&'a [Triplet]>,
-    /// The vote that the metric is to serve; only a method that chooses on held-out rows looks at it.
+    /// The vote that the metric is to serve; only a method that chooses by cross-validation looks at it.
     pub votes: Option<Votes<'a>>,
 }
 
@@ -127,7 +127,7 @@ impl<'a> Training<'a> {
         self
     }
 
-    /// The same for votes of one of these numbers of neighbours. A method that chooses on held-out rows does so for them, and
+    /// The same for votes of one of these numbers of neighbours. A method that chooses by cross-validation does so for them, and
     /// says which number it chose in [`Outcome::choice`].
     #[must_use]
     pub fn with_votes(mut self, neighbours: &'a [usize], weights: Weights) -> Self {

@@ -130,9 +130,7 @@ impl Method for Nca {
         let mut notes = notes_on(&frame);
         let lonely = frame.cloud.classes().iter().filter(|s| s.len() == 1).count();
         if lonely > 0 {
-            notes.push(format!(
-                "{lonely} rows are the only ones of their class: they can pick no neighbour of their own"
-            ));
+            notes.push(format!("classes of a single row: {lonely}; these rows have no neighbour of their own class"));
         }
         let softmax = Softmax::new(&frame.cloud);
         let mut factor = Matrix::zeros(r, p);
@@ -151,7 +149,9 @@ impl Method for Nca {
         if scale != 1.0 {
             state.x.iter_mut().for_each(|v| *v *= scale);
             state.renew(&mut function, true);
-            notes.push(format!("the search began from {scale:.3e} times the start, where rows see several neighbours"));
+            notes.push(format!(
+                "the start was scaled by {scale:.3e}, so that each row gives weight to several neighbours"
+            ));
         }
         let steps = Steps {
             memory: 10,

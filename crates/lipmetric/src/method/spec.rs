@@ -23,7 +23,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 #[serde(tag = "method", rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Spec {
-    /// The Euclidean metric, unless another one predicts held-out rows better.
+    /// The Euclidean metric, unless another one is better by cross-validation.
     Auto(Auto),
     /// Lip^D or Lip^I.
     Lip(Lip),
@@ -86,7 +86,7 @@ impl Spec {
         }
     }
 
-    /// Whether something is chosen on held-out rows.
+    /// Whether something is chosen by cross-validation.
     #[must_use]
     pub fn chooses(&self) -> bool {
         match self {
@@ -119,7 +119,7 @@ impl Method for Spec {
     }
 }
 
-/// A value, or the wish that it be chosen on held-out rows: `"auto"` in a file.
+/// A value, or the wish that it be chosen by cross-validation: `"auto"` in a file.
 ///
 /// ```
 /// use lipmetric::method::Choose;
@@ -132,7 +132,7 @@ impl Method for Spec {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Choose<T> {
-    /// Chosen on held-out rows.
+    /// Chosen by cross-validation.
     Auto,
     /// This one.
     Value(T),

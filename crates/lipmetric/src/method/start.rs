@@ -51,7 +51,7 @@ pub(super) fn coordinates(data: &Training<'_>) -> Result<Coordinates> {
     let mut used = (0..codes.len()).filter(counts).map(|i| codes[i]);
     let first = used.next();
     if used.all(|c| Some(c) == first) {
-        return Err(Error::data("all rows have the same label: there is nothing to tell apart"));
+        return Err(Error::data("all rows have the same label: at least two classes are needed"));
     }
     coordinates_of_any_labels(data)
 }
@@ -159,7 +159,9 @@ pub(super) fn note_collapse(metric: &Metric, x: &Matrix, notes: &mut Vec<String>
         (1..mapped.rows()).any(|i| (mapped[(i, k)] - first).abs() > 1e-12 * first.abs().max(1e-300))
     });
     if !spread {
-        notes.push("the metric maps all rows to one point: every distance is zero".to_owned());
+        notes.push(
+            "the metric maps all rows to one point: all distances are 0, and it cannot separate the classes".to_owned(),
+        );
     }
     Ok(())
 }

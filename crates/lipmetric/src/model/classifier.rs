@@ -55,7 +55,7 @@ impl Classifier {
 }
 
 impl std::fmt::Display for Classifier {
-    /// As people say it, after "predicts by".
+    /// In words, for a line such as "prediction: ...".
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Vote(voting) => std::fmt::Display::fmt(voting, f),

@@ -9,6 +9,7 @@ use std::sync::OnceLock;
 
 /// The vote of the nearest training rows.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Voting {
     /// How many neighbours vote.
     pub k: usize,
@@ -20,9 +21,12 @@ impl std::fmt::Display for Voting {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let votes = match self.weights {
             Weights::Uniform => "",
-            Weights::Distance => ", votes weighted by inverse distance",
+            Weights::Distance => ", weighted by inverse distance",
         };
-        write!(f, "{} nearest{votes}", self.k)
+        match self.k {
+            1 => write!(f, "the nearest training row"),
+            k => write!(f, "majority vote of the {k} nearest training rows{votes}"),
+        }
     }
 }
 
@@ -47,8 +51,7 @@ impl Vote {
             return Err(Error::parameter(
                 "radius",
                 format!(
-                    "radii are certified for one nearest neighbour, and this model lets {} vote; fit it with one \
-                     (the parameter `k`)",
+                    "radii can be certified for one nearest neighbour only, and this model uses {}; fit it with `k = 1`",
                     self.knn.k()
                 ),
             ));

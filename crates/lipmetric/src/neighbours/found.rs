@@ -5,6 +5,7 @@ use serde::Serialize;
 
 /// Two rows and the distance between them.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Pair {
     /// The smaller row number.
     pub i: usize,

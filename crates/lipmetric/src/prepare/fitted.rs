@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 /// How a missing value is filled. Categories are filled with their most frequent level by every rule but `Error`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Fill {
     /// The median of the training values.
     #[default]
@@ -24,6 +25,7 @@ pub enum Fill {
 /// How numeric and boolean features are scaled. One-hot columns stay 0 and 1, constant features stay unscaled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Scaling {
     /// Not at all.
     None,

@@ -126,8 +126,8 @@ fn guess(table: &Table, column: &Column, parsed: &Parsed<'_>) -> Result<Kind> {
     if 2 * odd.len() < present || odd.iter().all(is_float) {
         let first = odd[0];
         return Err(Error::data(format!(
-            "{}, column `{}`: `{}` is not a (finite) number, but {} of the column's {present} values are; mend the cell, \
-             or leave the column out with the parameter `ignore`, or take it as names with `kind = {}=category`",
+            "{}, column `{}`: `{}` is not a finite number, but {} of the column's {present} values are; correct the cell, \
+             or leave the column out with the parameter `ignore`, or treat it as a category with `kind = {}=category`",
             table.place(first),
             column.name,
             excerpt(&cell_text(&column.values, first)),

@@ -11,13 +11,12 @@
 //!
 //! ```
 //! use lipmetric::prepare::{Fill, Preparation, Roles, Scaling, Schema, Unseen};
-//! use lipmetric::data::{Column, Table, Values};
-//! let text = |name: &str, cells: &[&str]| Column { name: name.into(), values: Values::Text(cells.iter().collect()) };
-//! let table = Table {
-//!     origin: "rows.csv".into(),
-//!     columns: vec![text("size", &["1", "", "3"]), text("colour", &["red", "blue", "red"]), text("kind", &["a", "b", "b"])],
-//!     named: true, sparse: false, lines: vec![2, 3, 4], first_row: 0,
-//! };
+//! use lipmetric::data::{Column, Table};
+//! let table = Table::new("rows.csv", vec![
+//!     Column::texts("size", ["1", "", "3"]),
+//!     Column::texts("colour", ["red", "blue", "red"]),
+//!     Column::texts("kind", ["a", "b", "b"]),
+//! ]);
 //! let schema = Schema::infer(&table, &Roles::default())?;
 //! let columns = schema.read(&table, Unseen::Error)?;
 //! let preparation = Preparation::fit(schema, &columns, None, Fill::Median, Scaling::None)?;

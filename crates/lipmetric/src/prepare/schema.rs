@@ -90,6 +90,7 @@ pub struct LabelColumn {
 /// What to do with a level of a category that was not seen in training.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Unseen {
     /// Refuse the row, naming the place and the level.
     #[default]

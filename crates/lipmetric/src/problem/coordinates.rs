@@ -77,7 +77,7 @@ impl Coordinates {
     /// Refuses rows that are all equal.
     pub(crate) fn check(self) -> Result<Self> {
         if self.rank() == 0 {
-            return Err(Error::data("all rows are equal: no metric can tell them apart"));
+            return Err(Error::data("all rows are equal: no metric can separate them"));
         }
         Ok(self)
     }

@@ -3,7 +3,7 @@
 //! `F(M) = c * diameter_P(rho_M) + sum over D of max(0, 2 - rho_M)`, `M` positive semidefinite,
 //!
 //! with D the different-label pairs and P all pairs (Lip^D, paper eq. (maopt3)) or the same-label pairs (Lip^I,
-//! (ma2opt3)); with a slack per instance (eqs. (frame), (maopt1), (ma2opt1)) the sum becomes
+//! (ma2opt3)); with a slack per row (eqs. (frame), (maopt1), (ma2opt1)) the sum becomes
 //! `min sum xi_i` with `rho_M(x_i, x_j) >= 2 - xi_i - xi_j`.
 
 mod balance;
@@ -25,6 +25,7 @@ use serde::{Deserialize, Serialize};
 /// Which pairs bound the diameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Variant {
     /// Every pair: Lip^D.
     Diameter,
@@ -45,11 +46,22 @@ impl Variant {
 /// What the slack of a violated margin belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Slack {
     /// A slack per pair of rows, as in eq. (maopt3).
     Pair,
     /// A slack per row, as in eqs. (frame) and (maopt1): a mislabelled row pays once, not once per pair.
     Instance,
+}
+
+impl std::fmt::Display for Slack {
+    /// In words: "a slack per row".
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Pair => "a slack per pair",
+            Self::Instance => "a slack per row",
+        })
+    }
 }
 
 /// A metric that the learned one is drawn towards, by `(gamma / 2) |M - M_0|^2` in the objective, measured in coordinates
@@ -66,6 +78,7 @@ pub struct Anchor {
 /// The metrics that an [`Anchor`] can draw towards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Towards {
     /// The Euclidean distance of the features as they are given.
     Euclid,
@@ -76,6 +89,7 @@ pub enum Towards {
 /// What of the distances within P the diameter is.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Diameter {
     /// The largest, as in the paper.
     #[default]
@@ -85,4 +99,15 @@ pub enum Diameter {
     Cvar(f64),
     /// The mean: outliers count as much as any other row.
     Mean,
+}
+
+impl std::fmt::Display for Diameter {
+    /// In words: "the mean of the longest 10.0 %".
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Maximum => f.write_str("the largest distance"),
+            Self::Cvar(level) => write!(f, "the mean of the longest {:.1} %", 100.0 * level),
+            Self::Mean => f.write_str("the mean distance"),
+        }
+    }
 }

@@ -21,6 +21,7 @@ pub struct Progress {
 
 /// Why a fit is asked to stop early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Halt {
     /// The time is up.
     TimeLimit,

@@ -32,7 +32,7 @@ impl Status {
     #[must_use]
     pub fn describe(self) -> &'static str {
         match self {
-            Self::ClosedForm => "exact, nothing to optimise",
+            Self::ClosedForm => "closed form, no optimisation needed",
             Self::Optimal => "optimal to the tolerance",
             Self::Stalled => "stalled before the tolerance was reached",
             Self::IterationLimit => "stopped at the iteration limit",

@@ -3,7 +3,7 @@
 use crate::lip_common::pairwise;
 use lipmetric::data::{Column, Split, Table, holdouts};
 use lipmetric::evaluate::statistics::Verdict;
-use lipmetric::evaluate::{Advance, Analysis, Cell, Comparison, Confusion, Entry, Protocol, Supervisor, Trial, trials};
+use lipmetric::evaluate::{Advance, Analysis, Comparison, Confusion, Entry, Protocol, Supervisor, Trial, trials};
 use lipmetric::method::{Euclidean, Outcome, Spec};
 use lipmetric::model::Recipe;
 use lipmetric::prepare::{Dataset, Roles};
@@ -84,21 +84,30 @@ fn trial(right: usize) -> Trial {
     let mut confusion = Confusion::new(vec!["a".into(), "b".into()]);
     (0..100).for_each(|i| confusion.add(0, u32::from(i >= right)));
     let outcome = Outcome::new(Status::Optimal, 1);
-    Trial { confusion, fit_seconds: 0.0, outcome }
+    Trial::new(confusion, 0.0, outcome)
 }
 
 /// `right[data set][method][split]` of 100 rows.
 fn comparison(right: &[Vec<Vec<usize>>]) -> Comparison {
     let split = Split { train: (0..150).collect(), test: (150..250).collect() };
     let repeats = right[0][0].len();
-    Comparison {
-        subjects: (0..right.len()).map(|s| format!("set {s}")).collect(),
-        methods: ["NN", "good", "bad"].iter().take(right[0].len()).map(ToString::to_string).collect(),
-        splits: vec![vec![split; repeats]; right.len()],
-        cells: right
-            .iter()
-            .map(|row| row.iter().map(|c| Cell { trials: c.iter().map(|&r| Ok(trial(r))).collect() }).collect())
-            .collect(),
+    let subjects = (0..right.len()).map(|s| format!("set {s}")).collect();
+    let methods = ["NN", "good", "bad"].iter().take(right[0].len()).map(ToString::to_string).collect();
+    let cell = |results: &Vec<usize>| results.iter().map(|&r| Ok(trial(r))).collect();
+    let trials: Vec<Vec<Vec<_>>> = right.iter().map(|row| row.iter().map(cell).collect()).collect();
+    let splits = vec![vec![split; repeats]; right.len()];
+    Comparison::from_trials(subjects, methods, splits, trials).unwrap()
+}
+
+#[test]
+fn results_that_do_not_fit_their_splits_are_refused() {
+    let made = comparison(&[vec![vec![90, 80]]]);
+    let trials = |n: usize| vec![vec![vec![Ok(trial(90)); n]]];
+    let of = |trials| Comparison::from_trials(made.subjects.clone(), made.methods.clone(), made.splits.clone(), trials);
+    assert!(of(trials(2)).is_ok());
+    let wrong = [(trials(3), "trials of a method"), (vec![vec![]], "methods"), (vec![], "data sets with trials")];
+    for (trials, what) in wrong {
+        assert!(of(trials).unwrap_err().to_string().contains(what));
     }
 }
 

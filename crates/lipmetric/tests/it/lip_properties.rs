@@ -193,7 +193,11 @@ fn a_leaked_label_is_told() {
 fn equal_rows_of_different_label_cost_two_each_and_are_told() {
     let (x, y) = load("fertility");
     let fit = pairwise(Variant::Diameter).fit(&Training::new(&x, &y).unwrap(), &mut Silent).unwrap();
-    assert!(fit.outcome.notes.iter().any(|n| n.starts_with("1 pairs of equal rows")), "{:?}", fit.outcome.notes);
+    assert!(
+        fit.outcome.notes.iter().any(|n| n.starts_with("pairs of equal rows with different labels: 1;")),
+        "{:?}",
+        fit.outcome.notes
+    );
 }
 
 #[test]

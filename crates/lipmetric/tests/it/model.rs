@@ -108,7 +108,7 @@ fn radii_are_those_of_the_toolbox_and_alone_the_same_up_to_rounding() {
 fn what_cannot_be_answered_is_refused() {
     let voting = model(vote(K::Fixed(3)));
     let error = voting.radii(&rows(1, 0.0)).unwrap_err().to_string();
-    assert!(error.contains("lets 3 vote"), "{error}");
+    assert!(error.contains("this model uses 3"), "{error}");
     let mut bare = voting.clone();
     bare.training = None;
     assert!(bare.transform(&rows(2, 0.0)).is_ok());

@@ -1,22 +1,14 @@
 //! Preparation: what columns are taken for, what is refused and how, and that a fitted preparation is replayed.
 
-use lipmetric::data::{Column, Table, Values};
+use lipmetric::data::{Column, Table};
 use lipmetric::prepare::{ColumnRef, Encoding, Fill, Kind, Preparation, Roles, Scaling, Schema, Unseen};
 use proptest::prelude::*;
 
 fn table(columns: &[(&str, &[&str])]) -> Table {
     let rows = columns[0].1.len() as u64;
-    Table {
-        origin: "t.csv".into(),
-        columns: columns
-            .iter()
-            .map(|(name, cells)| Column { name: (*name).into(), values: Values::Text(cells.iter().collect()) })
-            .collect(),
-        named: true,
-        sparse: false,
-        lines: (2..2 + rows).collect(),
-        first_row: 0,
-    }
+    let mut table = Table::new("t.csv", columns.iter().map(|(name, cells)| Column::texts(*name, *cells)).collect());
+    table.lines = (2..2 + rows).collect();
+    table
 }
 
 fn kinds(t: &Table) -> Vec<Kind> {
@@ -47,7 +39,7 @@ fn a_stray_text_in_a_numeric_column_is_named_with_its_place_and_the_remedy() {
     assert!(m.contains("3 of the column's 4 values"), "{m}");
     assert!(m.contains("kind = age=category"), "{m}");
     let t = table(&[("age", &["30", "inf"]), ("y", &["a", "b"])]);
-    assert!(refusal(&t).contains("line 3, column `age`: `inf` is not a (finite) number"));
+    assert!(refusal(&t).contains("line 3, column `age`: `inf` is not a finite number"));
 }
 
 #[test]
@@ -98,7 +90,11 @@ fn at_prediction_a_new_absent_or_differently_typed_column_is_named() {
 
 #[test]
 fn sources_without_names_are_matched_by_position() {
-    let unnamed = |columns: &[(&str, &[&str])], sparse| Table { named: false, sparse, ..table(columns) };
+    let unnamed = |columns: &[(&str, &[&str])], sparse| {
+        let mut table = table(columns);
+        (table.named, table.sparse) = (false, sparse);
+        table
+    };
     let roles = Roles { label: Some(ColumnRef::new("1")), ignore: vec![ColumnRef::new("3")], ..Roles::default() };
     let train = unnamed(&[("x1", &["u", "v"]), ("x2", &["1", "2"]), ("x3", &["8", "9"]), ("x4", &["3", "4"])], false);
     let schema = Schema::infer(&train, &roles).unwrap();
@@ -172,14 +168,7 @@ proptest! {
         scaling in prop_oneof![Just(Scaling::None), Just(Scaling::Standard), Just(Scaling::Minmax)],
     ) {
         let n = values.len();
-        let t = Table {
-            columns: vec![
-                Column { name: "v".into(), values: Values::Number(values) },
-                Column { name: "y".into(), values: Values::Text(vec!["a"; n].into_iter().collect()) },
-            ],
-            lines: vec![],
-            ..table(&[("y", &["a"])])
-        };
+        let t = Table::new("t", vec![Column::numbers("v", values), Column::texts("y", vec!["a"; n])]);
         if let Ok(schema) = Schema::infer(&t, &Roles::default()) {
             let columns = schema.read(&t, Unseen::Error).unwrap();
             let x = Preparation::fit(schema, &columns, None, fill, scaling).unwrap().apply(&columns).unwrap();

@@ -480,7 +480,7 @@ fn degenerate_data_are_told_of() {
                 "b"
             }
         }));
-        assert!(told(&*learner, &x, &rare).contains("1 rows are the only ones"), "{}", learner.name());
+        assert!(told(&*learner, &x, &rare).contains("classes of a single row: 1;"), "{}", learner.name());
     }
     let singles = Labels::from_names((0..24).map(|i| format!("c{i}")));
     assert!(told(&Lmnn::new(), &x, &singles).contains("no two rows"));

@@ -94,7 +94,8 @@ impl<'a> PaperReport<'a> {
             grid.row(name, cells);
         }
         let head = format!(
-            "beside the paper: ours, the paper's, the difference in standard errors; = within the paper's standard deviation: {} of {}",
+            "comparison with the paper: ours, the paper's, the difference in standard errors; = marks a difference within the paper's \
+             standard deviation ({} of {})",
             self.within_sd, self.compared
         );
         let mut text = wrap(&head, 0, width.min(100))

@@ -138,7 +138,9 @@ impl Column {
         let mut given = options::merged(&own, &shared.given);
         if self.by_the_paper {
             if own.keys().any(|option| !OF_THE_PAPER.contains(&option.as_str())) {
-                return Err(self.wrong(&"its slack and its solver are the paper's; say `lip-d` or `lip-i` for others"));
+                return Err(
+                    self.wrong(&"its slack and solver are fixed to the paper's; use `lip-d` or `lip-i` for others")
+                );
             }
             given.retain(|option, _| OF_THE_PAPER.contains(&option.as_str()));
         } else if !own.contains_key("mu") && given.get("solver").is_none_or(|solver| solver != "paper") {

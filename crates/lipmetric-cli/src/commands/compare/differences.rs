@@ -1,7 +1,7 @@
 //! What the differences between the columns are worth.
 
 use super::grid::{Grid, bold, wrap};
-use crate::output::{Align, TextTable};
+use crate::output::{Align, TextTable, counted};
 use lipmetric::evaluate::statistics::Verdict;
 use lipmetric::evaluate::{Analysis, Comparison};
 
@@ -27,8 +27,8 @@ fn on_one(analysis: &Analysis, width: usize) -> String {
         ]);
     }
     let note = format!(
-        "differences in points; p: corrected resampled t-test, and after Holm's correction over {} tests, held against {} %",
-        analysis.tests,
+        "difference in percentage points; p: corrected resampled t-test; Holm: the same p corrected over {}; significant at {} %",
+        counted(analysis.tests, "test", "tests"),
         100.0 * analysis.level
     );
     table.render() + &wrap(&note, 0, width.min(100))
@@ -40,7 +40,7 @@ fn over_many(analysis: &Analysis, sets: usize, width: usize) -> String {
         &format!("against {}", analysis.against),
         "better",
         "worse",
-        "not shown",
+        "undecided",
         "mean",
         "p",
         "Holm",
@@ -62,16 +62,16 @@ fn over_many(analysis: &Analysis, sets: usize, width: usize) -> String {
     let level = 100.0 * analysis.level;
     let mut text = table.render();
     let mut notes = format!(
-        "better, worse, not shown: data sets by the corrected resampled t-test at {level} %, Holm's correction over {} tests; \
-         mean: difference in points over the data sets; p: Wilcoxon's signed ranks over the data sets, exact, and after Holm's \
-         correction over {} methods",
-        analysis.tests,
-        analysis.methods.len()
+        "better, worse: number of data sets on which the difference is significant at {level} % (corrected resampled t-test, \
+         Holm-corrected over {}); undecided: the others; mean: mean difference in percentage points; p: exact Wilcoxon \
+         signed-rank test over the data sets; Holm: the same p corrected over {}",
+        counted(analysis.tests, "test", "tests"),
+        counted(analysis.methods.len(), "method", "methods")
     );
     let least = analysis.methods.iter().filter_map(|m| m.wilcoxon.map(|w| w.least_p)).fold(f64::INFINITY, f64::min);
     if least.is_finite() && least * analysis.methods.len() as f64 > analysis.level {
         notes += &format!(
-            "; {sets} data sets are too few to show anything over the data sets at {level} % with so many methods"
+            "; {sets} data sets are too few for any result over the data sets to be significant at {level} % with so many methods"
         );
     }
     text += &wrap(&notes, 0, width.min(100));
@@ -92,9 +92,10 @@ fn ranks(analysis: &Analysis) -> String {
     if test.p > analysis.level {
         text += ", no difference shown";
     } else {
-        text += &format!("; ranks differ at {level} % (Nemenyi) where they are more than {distance:.2} apart: ");
+        text +=
+            &format!("; significantly different at {level} % (Nemenyi, mean ranks more than {distance:.2} apart): ");
         let pairs: Vec<String> = analysis.apart.iter().map(|(a, b)| format!("{a} before {b}")).collect();
-        text += &if pairs.is_empty() { "no two are".to_owned() } else { pairs.join(", ") };
+        text += &if pairs.is_empty() { "no pair".to_owned() } else { pairs.join(", ") };
         return text;
     }
     text + &format!(" (critical difference, Nemenyi at {level} %: {distance:.2})")
@@ -130,8 +131,8 @@ pub(super) fn in_full(analysis: &Analysis, comparison: &Comparison, width: usize
         grid.row(name, cells);
     }
     let head = format!(
-        "differences to {} in points, and p of the corrected resampled t-test before Holm's correction; + better, - worse after \
-         it",
+        "difference to {} in percentage points, with the p-value of the corrected resampled t-test before Holm's correction; \
+         + significantly better, - significantly worse after it",
         analysis.against
     );
     wrap(&head, 0, width.min(100)) + "\n" + &grid.render(width)

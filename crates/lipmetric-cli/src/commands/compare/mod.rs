@@ -26,15 +26,16 @@ use std::time::Instant;
 /// The chance of a false call that is allowed.
 const LEVEL: f64 = 0.05;
 
-/// Compare methods on data sets, by repeated splits
+/// Compare methods on data sets, by repeated train/test splits
 ///
 /// Every method sees the same stratified splits. The default is the paper's protocol and its columns: 60 % of each class to
 /// train, 10 times, one nearest neighbour; Lip^D and Lip^I with a slack per row and c = 1, solved to the optimum; Lip^D(P) and
 /// Lip^I(P) (lip-d-p, lip-i-p) with a slack per pair by the paper's ADMM, stopped after 10 iterations; NN; LMNN; MCML; NCA;
-/// and auto, what `fit` does by default. Without DATA: the bundled data sets, and those that have been fetched.
+/// and auto, the default method of `fit`. Every column predicts by one neighbour unless --k says otherwise, auto too, although
+/// `fit` chooses the number of neighbours. Without DATA: the bundled data sets, and those that have been fetched.
 ///
-/// The lines below the table say which differences the tests support. Ctrl-C and --time-limit end the run with a table of
-/// the splits that are whole.
+/// The lines below the table say which differences are significant at 5 %. After Ctrl-C or --time-limit the table covers the
+/// splits that are complete.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -43,11 +44,11 @@ Examples:
   lipmetric datasets export voting -o votes.csv
   lipmetric compare votes.csv --methods nn,lmnn --k 3 --csv")]
 pub(crate) struct Args {
-    /// Data sets of the program, by name, or files, the label in their last column
+    /// Bundled data sets by name, or files (label in the last column unless --label says otherwise)
     #[arg(value_name = "DATA")]
     data: Vec<String>,
-    /// The methods, separated by commas: lip-d, lip-d-p, lip-i, lip-i-p, lip-local, nn, lmnn, lmml,
-    /// mcml, nca, auto; with options of a column's own after colons, as in lip-i:c=0.1:slack=pair
+    /// The methods, separated by commas: lip-d, lip-d-p, lip-i, lip-i-p, lip, lip-local, nn, lmnn, lmml,
+    /// mcml, nca, auto; options of one column follow it after colons, as in lip-i:c=0.1:slack=pair
     #[arg(long, value_parser = column, value_delimiter = ',', value_name = "METHODS", default_values = USUAL)]
     methods: Vec<Column>,
     #[command(flatten)]
@@ -62,31 +63,31 @@ pub(crate) struct Args {
     roles: RoleArgs,
     #[command(flatten)]
     reading: ReadArgs,
-    /// How many splits
+    /// Number of train/test splits
     #[arg(long, value_name = "N", default_value_t = 10, help_heading = "Splits")]
     repeats: usize,
-    /// The part of each class to train on
+    /// Fraction of each class to train on
     #[arg(long, value_name = "FRACTION", default_value_t = 0.6, help_heading = "Splits")]
     train_fraction: f64,
-    /// Decides the splits
+    /// Seed of the random splits
     #[arg(long, value_name = "SEED", default_value_t = 0, help_heading = "Splits")]
     seed: u64,
-    /// Stop after this time; the table has the splits that are whole by then
+    /// Stop after this many seconds; the table covers the splits that are complete by then
     #[arg(long, value_name = "SECONDS", help_heading = "Splits")]
     time_limit: Option<f64>,
     /// The column that the others are tested against [default: nn, or else the first]
     #[arg(long, value_name = "METHOD", help_heading = "Output")]
     against: Option<String>,
-    /// Print every difference on every data set with its p-value, too
+    /// Also print the difference and its p-value on each data set
     #[arg(long, help_heading = "Output")]
     stats: bool,
     /// Print the paper's results beside these, and what it leaves open
     #[arg(long, help_heading = "Output")]
     paper: bool,
-    /// Print every split's result as JSON
+    /// Print the result of every split as JSON, with the confusion matrices
     #[arg(long, help_heading = "Output", conflicts_with = "csv")]
     json: bool,
-    /// Print every split's result as CSV
+    /// Print the result of every split as CSV
     #[arg(long, help_heading = "Output")]
     csv: bool,
 }
@@ -125,7 +126,7 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
     let comparison = match comparison {
         Err(lipmetric::Error::Interrupted) if !session.interrupted() => {
             return Err(Failure::Failed(
-                "--time-limit came before the first split was whole; give more time, fewer methods or fewer data sets"
+                "--time-limit was reached before the first split was complete; allow more time, or use fewer methods or data sets"
                     .to_owned(),
             ));
         }
@@ -153,7 +154,7 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
         return Err(Failure::Interrupted(format!("; the results are those of {done} of {asked} splits")));
     }
     if done < asked {
-        session.note(format!("--time-limit came first: the results are those of {done} of {asked} splits"));
+        session.note(format!("--time-limit was reached: the results are those of {done} of {asked} splits"));
     }
     Ok(())
 }

@@ -160,13 +160,13 @@ pub(super) const ASSUMPTIONS: [(&str, &str); 8] = [
     ),
     (
         "scaling",
-        "not said: standardised here; min-max scaling fits the printed columns as well, no scaling is 15 points off on \
+        "not stated: standardised here; min-max scaling fits the printed columns as well, no scaling is 15 points off on \
          Australian",
     ),
     (
         "filling",
-        "not said, but no row was dropped: the median of the training part here; on Echo the printed Lip columns are 2 to 3 \
-         standard errors above ours, and nearer to what filling by class means gives, which looks at the label",
+        "not stated, but no row was dropped: the median of the training part here; on Echo the printed Lip columns are 2 to 3 \
+         standard errors above ours, and nearer to what filling by class means gives, which uses the labels of the test rows",
     ),
     (
         "slack",
@@ -186,7 +186,7 @@ pub(super) const ASSUMPTIONS: [(&str, &str); 8] = [
     ),
     (
         "LMNN, NCA",
-        "from the same toolbox, whose LMNN scales the wrong side of its map, at settings that are not said; ours are mended",
+        "from the same toolbox, whose LMNN scales the wrong side of its map, with settings that are not stated; ours is corrected",
     ),
 ];
 

@@ -4,6 +4,7 @@ use super::grid::{Grid, bold, wrap};
 use super::report::refusal;
 use super::{Args, Outcome};
 use crate::method::options;
+use crate::output::counted;
 use lipmetric::classify::K;
 use lipmetric::evaluate::{Comparison, Summary};
 use lipmetric::method::Spec;
@@ -94,10 +95,10 @@ fn caption(outcome: &Outcome<'_>, args: &Args) -> String {
     let splits = if done < outcome.protocol.repeats {
         format!("the first {done} of {} stratified splits", outcome.protocol.repeats)
     } else {
-        format!("{done} stratified splits")
+        counted(done, "stratified split", "stratified splits")
     };
     let voting = match args.voting.k() {
-        K::Auto => "nearest neighbours, as many as leave-one-out says".to_owned(),
+        K::Auto => "k nearest neighbours, k chosen by leave-one-out".to_owned(),
         K::Fixed(1) => "1 nearest neighbour".to_owned(),
         K::Fixed(k) => format!("{k} nearest neighbours"),
     };
@@ -107,7 +108,7 @@ fn caption(outcome: &Outcome<'_>, args: &Args) -> String {
         outcome.protocol.train_fraction, outcome.protocol.seed, args.prepare.fill, args.prepare.scale,
     );
     if comparison.methods.len() > 1 {
-        text += "; * best of its row, which need not mean that it is better";
+        text += "; * highest mean of its row, not necessarily significant";
     }
     text
 }

@@ -104,7 +104,7 @@ impl Forms {
     /// What is tried, in a sentence.
     pub(super) fn describe(&self) -> String {
         let (forms, trade_offs) = (self.tried.len(), self.fractions().len().max(1));
-        let mut told = format!("to choose from: {forms} forms of the problem, {trade_offs} trade-offs each");
+        let mut told = format!("cross-validation: forms of the problem: {forms}, values of c for each: {trade_offs}");
         if !self.left_out.is_empty() {
             told += &format!("; {}", self.not_tried());
         }
@@ -182,8 +182,8 @@ impl Forms {
         }
         if let Some(rank) = traits.rank.filter(|r| *r < fit.metric.rank()) {
             fit.outcome.notes.push(format!(
-                "cut to rank {rank} of {}, the directions in which the mapped rows vary most; objective and gap are those of \
-                 the whole",
+                "cut to rank {rank} of {}: the directions of largest variance of the mapped rows; objective and gap are those \
+                 of the full-rank metric",
                 fit.metric.rank()
             ));
             fit.metric = leading(&principal(&fit.metric, data.x)?, rank)?;

@@ -85,7 +85,10 @@ pub(super) fn judge(
                 scores.right.iter_mut().zip(hits).for_each(|(row, hit)| row[i] += f64::from(u8::from(hit)));
             }
             let tried = scores.candidates.len();
-            watch.inner.decided(&format!("{tried} distances have predicted {} held-out rows", split.test.len()));
+            watch.inner.decided(&format!(
+                "cross-validation: {tried} distances have predicted {} held-out rows",
+                split.test.len()
+            ));
         }
     }
     if let Some(scores) = &mut scores {

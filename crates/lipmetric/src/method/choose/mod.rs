@@ -77,7 +77,7 @@ impl Method for Auto {
     }
 }
 
-/// Chooses from a family on held-out rows, and learns what was chosen from all rows.
+/// Chooses from a family by cross-validation, and learns what was chosen from all rows.
 pub(super) fn fit(family: &Family, seed: u64, data: &Training<'_>, observer: &mut dyn Observer) -> Result<Fit> {
     let votes = data.votes.unwrap_or(ONE_NEIGHBOUR);
     let Some(&first) = votes.neighbours.iter().min() else {
@@ -86,7 +86,7 @@ pub(super) fn fit(family: &Family, seed: u64, data: &Training<'_>, observer: &mu
     let observer = &mut Timed::new(observer);
     let watch = &mut Watch { inner: observer, steps: 0, stop: None, judging: true };
     if data.y.counts().iter().filter(|n| **n > 0).count() < 2 {
-        return Err(Error::data("all rows have the same label: there is nothing to tell apart"));
+        return Err(Error::data("all rows have the same label: at least two classes are needed"));
     }
     let chooser = Chooser { family, seed };
     let scores = match chooser.judge(data, votes, watch) {
@@ -151,7 +151,7 @@ impl Chooser<'_> {
             Some(Halt::Interrupted) => fit.outcome.status = Status::Interrupted,
             None => {}
         }
-        fit.outcome.notes.push(format!("nothing was chosen by held-out rows: {why}"));
+        fit.outcome.notes.push(format!("no choice was made by cross-validation: {why}"));
         fit.outcome.choice = Some(Choice::unjudged(usual, k));
         Ok(fit)
     }

@@ -56,7 +56,7 @@ pub struct Judged {
     pub euclid: f64,
     /// The number of neighbours that it does best with.
     pub k: usize,
-    /// The part of the held-out rows that it predicts rightly. Of what was chosen it is optimistic: it was chosen by this
+    /// The part of the held-out rows that it predicts correctly. Of what was chosen it is optimistic: it was chosen by this
     /// figure.
     pub accuracy: f64,
 }

@@ -27,7 +27,7 @@ impl Plain {
         let space = Coordinates::whitened(data.x, data.y.codes(), &self.class_weights.of_rows(data)?)?;
         let (different, same) = space.cloud.pair_totals();
         if different <= 0.0 {
-            return Err(Error::data("all rows have the same label: there is nothing to tell apart"));
+            return Err(Error::data("all rows have the same label: at least two classes are needed"));
         }
         if self.variant == Variant::Intra && same <= 0.0 {
             return Err(Error::data(
@@ -66,7 +66,9 @@ impl Plain {
             Ceiling { value, known: true } => Ok(value),
             Ceiling { .. } => Err(Error::Numerical {
                 place: "c_max",
-                message: "the time limit came before c_max was known; give c absolutely, or more time".to_owned(),
+                message:
+                    "the time limit was reached before c_max was computed; give the parameter `c` instead, or more time"
+                        .to_owned(),
             }),
         }
     }
@@ -132,7 +134,7 @@ impl Plain {
             return Err(Error::parameter(
                 "c",
                 format!(
-                    "{c} is not below c_max = {c_max:.6}: at and above it the best metric is zero; choose a smaller c, for \
+                    "{c} is too large: at c_max = {c_max:.6} and above, all learned distances become 0; use a smaller c, for \
                      example {:.6}",
                     0.1 * c_max
                 ),
@@ -146,7 +148,9 @@ impl Plain {
 fn finish(space: &Coordinates, x: &Matrix, solution: Solution, c: f64, c_max: Option<Ceiling>) -> Result<Fit> {
     let mut notes = Vec::new();
     if c_max.is_some_and(|c_max| !c_max.known) {
-        notes.push(format!("the time limit came before c_max was known; c = {c} comes from a guess of it"));
+        notes.push(format!(
+            "the time limit was reached before c_max was computed; c = {c} is based on an estimate of c_max"
+        ));
     }
     notes.extend(note_duplicates(x, &space.cloud));
     let known = c_max.filter(|c_max| c_max.known).map(|c_max| c_max.value);
@@ -173,7 +177,7 @@ pub(super) fn note_duplicates(x: &Matrix, cloud: &Cloud) -> Option<String> {
         (run.len() * run.len() - same) / 2
     };
     let count: usize = order.chunk_by(|a, b| compare(a, b).is_eq()).map(pairs).sum();
-    (count > 0).then(|| format!("{count} pairs of equal rows have different labels: no metric can tell them apart"))
+    (count > 0).then(|| format!("pairs of equal rows with different labels: {count}; no metric can separate them"))
 }
 
 /// Lip^I where directions without any within-class scatter separate the classes: the infimum is zero.
@@ -182,8 +186,8 @@ pub(super) fn closed_form(metric: &Metric, trade_off: TradeOff) -> Fit {
         TradeOff::Absolute(c) => Some(c),
         TradeOff::Relative(_) => None,
     };
-    let note = "in some direction the rows of a class do not vary at all while the classes differ (a leaked label, or as \
-                many features as rows): the objective reaches zero there, and the metric measures only these directions";
+    let note = "some directions separate the classes with no variation within them (a leaked label, or as many features as rows): \
+                the optimal objective is zero, and the metric uses only these directions";
     let mut outcome = Outcome::new(Status::ClosedForm, 0).with_trade_off(c, None).with_notes(vec![note.to_owned()]);
     (outcome.objective, outcome.dual, outcome.gap) = (Some(0.0), Some(0.0), Some(0.0));
     Fit { metric: metric.clone(), outcome, certificate: Some(Certificate::nothing(metric.clone())) }

@@ -37,8 +37,8 @@ impl Plain {
 
     fn too_large(&self, c: f64, c_max: f64) -> Error {
         let message = format!(
-            "{c} is not below c_max, about {c_max:.6}: at and above it the best metric is zero; choose a smaller c, for \
-             example {:.6}",
+            "{c} is too large: at about c_max = {c_max:.6} and above, all learned distances become 0; use a smaller c, \
+             for example {:.6}",
             0.1 * c_max
         );
         Error::parameter("c", message)

@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 
 /// The trade-off between diameter and margin violations.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub enum TradeOff {
     /// `c` itself.
     #[serde(rename = "c")]
@@ -131,7 +132,7 @@ parameters! {
     /// `F(M) = c max_P rho_M + sum_D max(0, 2 - rho_M)`, with D the pairs of different label and P all pairs (Lip^D) or those
     /// of equal label (Lip^I); see [`Slack`] for the form with a slack per row.
     ///
-    /// What is [`Choose::Auto`] is chosen on held-out rows, everything together, by the exact solver: what is given stays
+    /// What is [`Choose::Auto`] is chosen by cross-validation, everything together, by the exact solver: what is given stays
     /// unless something else is shown to be better.
     ///
     /// ```
@@ -209,7 +210,7 @@ impl Lip {
         Self::new().variant(Variant::Diameter)
     }
 
-    /// Lip^D or Lip^I, and its trade-off, chosen on held-out rows.
+    /// Lip^D or Lip^I, and its trade-off, chosen by cross-validation.
     #[must_use]
     pub fn chosen() -> Self {
         Self::new().variant(Choose::Auto).trade_off(Choose::Auto)
@@ -228,7 +229,7 @@ impl Lip {
         self.trade_off(TradeOff::Relative(fraction))
     }
 
-    /// Whether something is chosen on held-out rows.
+    /// Whether something is chosen by cross-validation.
     #[must_use]
     pub fn chooses(&self) -> bool {
         self.chooses_form() || self.trade_off.is_auto() || self.rank.is_auto()
@@ -270,10 +271,10 @@ impl Lip {
             Slack::Instance => Err(Error::parameter(
                 "slack",
                 format!(
-                    "{rows} rows of {features} features are too many for a slack per row: only the exact solver has it, which \
-                     is taken up to {} rows and {} features. Use `slack = pair`, another problem, which is solved at any \
-                     size; or `solver = exact`, which takes a minute or two at this limit and, beyond it, time that grows \
-                     with the cube of rows + features^2 / 2",
+                    "{rows} rows and {features} features are too many for a slack per row: only the exact solver supports it, \
+                     up to {} rows and {} features unless it is asked for. Use `slack = pair`, a different problem that \
+                     can be solved at any size. Or use `solver = exact`: it takes a minute or two at this limit, and its \
+                     time grows with the cube of rows + features^2 / 2",
                     Solver::EXACT_ROWS_WITH_SLACK,
                     Solver::EXACT_FEATURES
                 ),
@@ -296,13 +297,13 @@ impl Lip {
     fn explain(&self, plain: &Plain, data: &Training<'_>) -> String {
         let (rows, features, classes) = (data.x.rows(), data.x.cols(), data.y.classes().len());
         let why = if plain.diameter != Diameter::Maximum || self.anchor.is_some() {
-            "no other solver has this form of the problem".to_owned()
+            "no other solver supports this form of the problem".to_owned()
         } else {
             let (most, slack) = match plain.slack {
                 Slack::Instance => (Solver::EXACT_ROWS_WITH_SLACK, " with a slack per row"),
                 Slack::Pair => (Solver::EXACT_ROWS, ""),
             };
-            format!("the exact solver serves up to {most} rows{slack} and {} features", Solver::EXACT_FEATURES)
+            format!("the exact solver is used up to {most} rows{slack} and {} features", Solver::EXACT_FEATURES)
         };
         let solver = plain.solver.name();
         format!("solver auto: {solver} for {rows} rows, {features} features, {classes} classes; {why}")
@@ -329,7 +330,7 @@ impl Lip {
         if !matches!(self.solver, Solver::Auto | Solver::Exact) {
             return Err(Error::parameter(
                 "solver",
-                "this is computed by the exact solver: leave it out, or use `solver = exact`",
+                "this needs the exact solver; remove the parameter, or use `solver = exact`",
             ));
         }
         let choices = [
@@ -339,7 +340,7 @@ impl Lip {
             ("rank", self.rank.is_auto()),
         ];
         if let Some((name, _)) = choices.into_iter().find(|(_, auto)| *auto) {
-            let message = "this is of one slack, diameter and variant, and of all directions; only a fit chooses";
+            let message = "`auto` is for a single fit; c_max and a path need one slack, one diameter, one variant and the full rank: give their values";
             return Err(Error::parameter(name, message));
         }
         Ok(self.plain(Solver::Exact))
@@ -406,25 +407,28 @@ impl Lip {
         let exact = matches!(self.solver, Solver::Auto | Solver::Exact);
         let solver = self.solver.name();
         if self.mu.is_some() && self.solver != Solver::Paper {
-            return refused("mu", "it belongs to `solver = paper`; leave it out, or add that".to_owned());
+            return refused("mu", "it needs `solver = paper`; add that, or remove the parameter".to_owned());
         }
         if matches!(self.rank, Choose::Value(Some(_))) && !matches!(self.solver, Solver::Admm | Solver::Augmented) {
-            let message = "a given rank belongs to `solver = admm` and `solver = augmented`; add one of them, or use `rank = auto`";
+            let message =
+                "a given rank needs `solver = admm` or `solver = augmented`; add one of them, or use `rank = auto`";
             return refused("rank", message.to_owned());
         }
         if self.chooses() && !exact {
-            let message = "what is `auto` is chosen by the exact solver: leave it out, or use `solver = exact`";
+            let message =
+                "parameters that are `auto` are chosen with the exact solver; remove this one, or use `solver = exact`";
             return refused("solver", message.to_owned());
         }
         let only_exact = self.diameter != Choose::Value(Diameter::Maximum) || self.anchor.is_some();
         if only_exact && !exact {
-            let message =
-                format!("`{solver}` has neither `diameter` nor `anchor`; use `solver = exact`, or leave them out");
+            let message = format!(
+                "`{solver}` supports neither the parameter `diameter` nor the parameter `anchor`; use `solver = exact`, or remove them"
+            );
             return refused("solver", message);
         }
         if self.slack != Choose::Value(Slack::Pair) && !exact {
             let message = format!(
-                "a slack per row cannot be solved by `{solver}`; use `slack = pair`, another problem, or `solver = exact`"
+                "`{solver}` does not support a slack per row; use `slack = pair`, a different problem, or `solver = exact`"
             );
             return refused("slack", message);
         }

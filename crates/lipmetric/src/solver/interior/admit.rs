@@ -68,7 +68,7 @@ impl Engine<'_> {
         Ok(())
     }
 
-    /// Slack per instance: gives rows to the different-label pairs that are nearly tight.
+    /// Slack per row: gives rows to the different-label pairs that are nearly tight.
     pub(super) fn admit_tight(&mut self, tight: &[(f64, u32, u32)], now: &Embedding, mu: f64) -> Result<()> {
         let state = &mut self.state;
         let fresh: Vec<(f64, usize, usize)> = tight

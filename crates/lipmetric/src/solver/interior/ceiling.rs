@@ -25,7 +25,7 @@ use std::ops::ControlFlow;
 const ACCURACY: f64 = 1e-7;
 /// What is aimed at for the mean of the longest distances.
 const TAIL_ACCURACY: f64 = 1e-5;
-/// The same with a slack per instance.
+/// The same with a slack per row.
 const INSTANCE_ACCURACY: f64 = 1e-4;
 /// Steps, at most; most problems take fewer than fifty.
 const MAX_ITERATIONS: usize = 500;
@@ -59,7 +59,7 @@ const FINER: f64 = 0.1;
 /// A new `c` is taken where it exceeds the present one by this part of the gap: very small changes only disturb.
 const GROWTH: f64 = 0.3;
 
-/// `F(0)`: twice the weight of the different-label pairs; with a slack per instance, twice the smallest fractional
+/// `F(0)`: twice the weight of the different-label pairs; with a slack per row, twice the smallest fractional
 /// cover of those pairs by points, which for complete multipartite graphs is `min(W, 2 (W - W_largest)) / 2`.
 pub(crate) fn value_at_zero(cloud: &Cloud, slack: Slack) -> f64 {
     match slack {
@@ -92,7 +92,7 @@ impl Ceiling {
     }
 }
 
-/// `c_max`, from below, to a relative accuracy of `1e-7`, with a slack per instance or a tail of `1e-4`. Of the settings the problem
+/// `c_max`, from below, to a relative accuracy of `1e-7`, with a slack per row or a tail of `1e-4`. Of the settings the problem
 /// counts, not `c`, the tolerance or an anchor.
 pub(crate) fn ceiling(cloud: &Cloud, settings: Settings<'_>, observer: &mut dyn Observer) -> Result<Ceiling> {
     match (settings.slack, settings.diameter) {

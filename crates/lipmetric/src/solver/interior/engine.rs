@@ -61,7 +61,7 @@ pub(super) struct Best {
     pub(super) objective: f64,
     pub(super) diameter: f64,
     pub(super) factor: Matrix,
-    /// The slack of each point, with a slack per instance.
+    /// The slack of each point, with a slack per row.
     pub(super) slack: Vec<f64>,
 }
 
@@ -259,7 +259,7 @@ impl<'a> Engine<'a> {
         longer + slacks
     }
 
-    /// Half of the largest violation of each point's margins, with a slack per instance.
+    /// Half of the largest violation of each point's margins, with a slack per row.
     fn missing_slack(&self, found: &Survey) -> Vec<f64> {
         let mut missing = Vec::new();
         for &(z, i, j) in found.tight.iter().take_while(|t| t.0 < 0.0) {

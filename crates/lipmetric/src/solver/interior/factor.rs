@@ -1,6 +1,6 @@
 //! The Newton matrix, factored.
 //!
-//! With a slack per instance most of its variables are slacks. Points of one class share no row, so that their block is
+//! With a slack per row most of its variables are slacks. Points of one class share no row, so that their block is
 //! diagonal: the largest class goes first, at the price of its rows, and what is left is dense.
 
 use super::State;

@@ -94,7 +94,7 @@ struct State {
 #[derive(Debug, Clone)]
 struct Interior {
     m: Matrix,
-    /// The slack of each point, with a slack per instance; else empty.
+    /// The slack of each point, with a slack per row; else empty.
     slack: Vec<f64>,
 }
 

@@ -184,7 +184,7 @@ impl<'a> System<'a> {
         Direction { m, z, scalar, slack, reduced, s, xi, lambda }
     }
 
-    /// One step of iterative refinement, with the matrix applied row by row: with a slack per instance the factored matrix
+    /// One step of iterative refinement, with the matrix applied row by row: with a slack per row the factored matrix
     /// is badly scaled late in the iteration, and dual feasibility would suffer.
     fn refine(&self, solution: &mut [f64], wanted: &[f64]) {
         let (state, rows) = (self.state, &self.state.rows);

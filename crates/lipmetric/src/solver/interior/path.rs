@@ -8,7 +8,7 @@ use crate::solver::{Observer, Solution, Status};
 
 /// Steps that a point of the problem before may take to come as near to the optimum as it was; else a new start is made.
 const PATIENCE: usize = 20;
-/// The gap that a metric of the problem before is thought to have, with a slack per instance.
+/// The gap that a metric of the problem before is thought to have, with a slack per row.
 const LIKELY: f64 = 0.2;
 
 /// Solves the problem for each `c` in turn, from a still central point of the one before; stops early where the observer says
@@ -25,7 +25,7 @@ pub(crate) fn path(
         let settings = Settings { c, ..settings };
         let mut iterations = 0;
         let mut engine = match waypoint.take() {
-            // With a slack per instance the rows of the problem before are of little use: they are chosen anew.
+            // With a slack per row the rows of the problem before are of little use: they are chosen anew.
             Some(engine) if settings.slack == Slack::Instance => {
                 Engine::begin_at(cloud, settings, engine.interior(), |_| LIKELY)?
             }

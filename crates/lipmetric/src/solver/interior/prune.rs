@@ -39,7 +39,7 @@ impl Engine<'_> {
 }
 
 impl State {
-    /// Drops the rows of pairs that are far from bounding the diameter, and, with a slack per instance, of those far from their
+    /// Drops the rows of pairs that are far from bounding the diameter, and, with a slack per row, of those far from their
     /// margin; the dual point loses a little of its feasibility.
     pub(super) fn drop_idle(&mut self) {
         let rows = &self.rows;

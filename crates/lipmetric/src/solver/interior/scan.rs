@@ -15,7 +15,7 @@ pub(super) struct Survey {
     pub(super) near: Vec<(u32, u32)>,
     /// Pairs that bound the diameter and exceed the given length, with their distance.
     pub(super) far: Vec<Long>,
-    /// Slack per instance: different-label pairs with a small `rho + xi_i + xi_j - 2`, ascending.
+    /// Slack per row: different-label pairs with a small `rho + xi_i + xi_j - 2`, ascending.
     pub(super) tight: Vec<Long>,
     /// The mean of the longest distances: what lies beyond its edge (filled in elsewhere).
     pub(super) excess: f64,
@@ -114,7 +114,7 @@ impl Look<'_> {
 
 /// One pass over all pairs under `now`; `before` is the embedding whose sides of the kink are remembered.
 ///
-/// With `slack` (a slack per instance, and a margin) the different-label pairs are looked at one by one: in each row of tiles
+/// With `slack` (a slack per row, and a margin) the different-label pairs are looked at one by one: in each row of tiles
 /// the tightest pair of each point is reported where it is below the margin.
 pub(super) fn survey(
     cloud: &Cloud,

@@ -130,7 +130,7 @@ fn with_a_slack_per_row_the_tightest_pair_of_every_point_is_listed() {
     }
 }
 
-/// A state with rows of all sorts on random pairs; with slacks per instance where asked for.
+/// A state with rows of all sorts on random pairs; with slacks per row where asked for.
 fn made_up(cloud: &Cloud, count: usize, instance: bool, seed: u64) -> State {
     let mut noise = Noise(seed);
     let (n, p) = (cloud.len(), cloud.x.cols());
@@ -400,7 +400,7 @@ fn dual_error(cloud: &Cloud, state: &State) -> Matrix {
     error
 }
 
-/// With a slack per instance: a point's weight is what its rows carry and what is left of it.
+/// With a slack per row: a point's weight is what its rows carry and what is left of it.
 fn assert_weights_are_shared(cloud: &Cloud, state: &State) {
     let mut load: Vec<f64> = state.reduced.clone();
     for k in (0..state.rows.len()).filter(|&k| state.rows.push[k] && !state.active.is_empty()) {

@@ -53,7 +53,7 @@ pub(crate) fn ceiling(cloud: &Cloud, variant: Variant, observer: &mut dyn Observ
             Status::TimeLimit => {
                 return Err(Error::Numerical {
                     place: "c_max",
-                    message: "the time limit came before c_max was known; give c absolutely, or more time".to_owned(),
+                    message: "the time limit was reached before c_max was computed; give the parameter `c` instead, or more time".to_owned(),
                 });
             }
             _ => {}

@@ -67,6 +67,7 @@ pub(crate) fn diameter_of(mut lengths: Vec<(f64, f64)>, diameter: Diameter) -> f
         Diameter::Maximum => return lengths[0].0,
         Diameter::Cvar(level) => level,
         Diameter::Mean => 1.0,
+        other => panic!("{other:?} has no plain loop here"),
     };
     // The mean of the longest, up to a total weight of `level total`.
     let (mut left, mut sum) = (level * total, 0.0);
@@ -148,6 +149,7 @@ pub(crate) fn dual_value_of(
                     Diameter::Maximum => c,
                     Diameter::Cvar(level) => c * w / (level * pairs_total),
                     Diameter::Mean => c * w / pairs_total,
+                    other => panic!("{other:?} has no plain loop here"),
                 };
                 assert!(eta[i * n + j] <= most * (1.0 + 1e-9), "eta of ({i}, {j}) is {}", eta[i * n + j]);
             } else {
