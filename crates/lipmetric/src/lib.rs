@@ -25,7 +25,7 @@
 //! ]);
 //! let data = Dataset::read(&table, &Roles::default())?; // the label is the last column, unless Roles says otherwise
 //! let model = Recipe::new(&Lip::intra().into()).fit(&data, None, &mut Silent)?;
-//! assert!(model.outcome.gap.unwrap() < 1e-4); // certified: no metric is better by more than this part
+//! assert!(model.outcome.gap.unwrap() < 1e-4); // certified: no metric is better by more than this fraction
 //!
 //! let predictor = Predictor::new(model)?;
 //! let told = &predictor.radii(&Matrix::from_rows(&[[2.9, 6.0]]))?[0];
@@ -46,7 +46,7 @@
 //! | column types, missing values, categories, scaling: fitted steps | [`prepare`] |
 //! | what a user calls to learn a metric | [`method`] |
 //! | the objective of Lip^D and Lip^I | [`problem`] |
-//! | how a fit is steered and how it ended | [`solver`] |
+//! | how a fit is watched and stopped, and how it ended | [`solver`] |
 //! | the learned map `x -> L x` | [`metric`] |
 //! | exact search: nearest rows, farthest pairs | [`neighbours`] |
 //! | the vote of the nearest rows, and how many vote | [`classify`] |

@@ -143,6 +143,9 @@ fn columns_have_settings_of_their_own_and_any_can_be_the_one_to_beat() {
     assert_eq!(report["data"][0]["methods"][4]["splits"][0]["iterations"], 3);
     assert_eq!(report["statistics"]["against"], "NN:k=5");
     assert_eq!(report["statistics"]["methods"][0]["method"], "NN");
+    let table = room.ok(&["compare", "echo", "--methods", "nn,nn:k=5", "--repeats", "2"]);
+    let words = table.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("1 nearest neighbour unless a column has a k of its own"), "{table}");
     // A penalty for all goes to the columns that have one.
     let mu = room.json(&["compare", "echo", "--methods", "lip-d,lip-d-p", "--mu", "2", "--repeats", "1", "--json"]);
     assert_eq!(mu["methods"][1]["parameters"]["mu"], 2.0);

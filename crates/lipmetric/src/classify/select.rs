@@ -5,7 +5,7 @@ use crate::data::folds;
 use crate::neighbours::NeighbourIndex;
 use crate::{Error, Labels, Matrix, Result};
 
-/// How a number of neighbours is judged.
+/// How a number of neighbours is evaluated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Validation {
@@ -20,13 +20,13 @@ pub enum Validation {
     },
 }
 
-/// A number of neighbours and the part of the rows that it predicts rightly.
+/// A number of neighbours and the part of the rows that it predicts correctly.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct KScore {
     /// Number of neighbours.
     pub k: usize,
-    /// The part of the rows that is predicted rightly.
+    /// The part of the rows that is predicted correctly.
     pub accuracy: f64,
 }
 

@@ -28,8 +28,8 @@ pub enum Weights {
 pub enum K {
     /// So many.
     Fixed(usize),
-    /// One of [`usual_ks`](super::usual_ks), by leave-one-out on the mapped training rows, or by held-out rows where the
-    /// method chooses its metric by them.
+    /// One of [`usual_ks`](super::usual_ks), by leave-one-out on the mapped training rows, or by cross-validation where the
+    /// method chooses its metric so.
     Auto,
 }
 

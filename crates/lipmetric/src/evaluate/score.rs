@@ -30,7 +30,7 @@ pub struct ClassScore {
     pub precision: Option<f64>,
     /// Of the rows of this class, the part that is predicted so.
     pub recall: Option<f64>,
-    /// Harmonic mean of the two; 0 if the class was neither found nor predicted rightly.
+    /// Harmonic mean of the two; 0 if the class was neither found nor predicted correctly.
     pub f1: Option<f64>,
     /// Rows of this class.
     pub support: usize,
@@ -81,7 +81,7 @@ impl Confusion {
         self.counts.iter().flatten().sum()
     }
 
-    /// The part of the rows that is predicted rightly (0 of none).
+    /// The part of the rows that is predicted correctly (0 of none).
     #[must_use]
     pub fn accuracy(&self) -> f64 {
         let right: usize = (0..self.classes.len()).map(|k| self.counts[k][k]).sum();

@@ -145,7 +145,7 @@ pub fn input_radius_factor(metric: &Metric) -> Result<f64> {
     Ok(1.0 / linalg::spectral_norm_above(metric.factor())?)
 }
 
-/// The part of the queries that are classified rightly and stay so under any perturbation of length `r`, for each `r`
+/// The part of the queries that are classified correctly and stay so under any perturbation of length `r`, for each `r`
 /// in `radii`, in the units of the metric. At `r = 0` it is the plain accuracy. A query is its predicted class and its
 /// certified radius.
 ///

@@ -5,7 +5,7 @@ use crate::{Error, Labels, Result};
 /// A label with more different values than this, on more than half of the rows, is taken for a measurement.
 const MANY_CLASSES: usize = 20;
 
-/// A labelled table, its columns told apart: what a model is fitted on.
+/// A labelled table with typed columns: what a model is fitted on.
 ///
 /// ```
 /// use lipmetric::data::{Column, Table};

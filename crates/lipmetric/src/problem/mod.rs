@@ -1,4 +1,6 @@
-//! The objective that Lip^D and Lip^I minimise, in one place for every solver:
+//! The objective that Lip^D and Lip^I minimise, and the certificate of a solution.
+//!
+//! In one place for every solver:
 //!
 //! `F(M) = c * diameter_P(rho_M) + sum over D of max(0, 2 - rho_M)`, `M` positive semidefinite,
 //!

@@ -1,4 +1,4 @@
-//! How a fit is steered and how it ended: shared by every solver.
+//! How a fit is watched and stopped ([`Observer`], [`Budget`]), and how it ended ([`Status`]); the same for every solver.
 
 pub(crate) mod comparisons;
 pub(crate) mod interior;

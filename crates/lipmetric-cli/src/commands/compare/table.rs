@@ -97,11 +97,14 @@ fn caption(outcome: &Outcome<'_>, args: &Args) -> String {
     } else {
         counted(done, "stratified split", "stratified splits")
     };
-    let voting = match args.voting.k() {
+    let mut voting = match args.voting.k() {
         K::Auto => "k nearest neighbours, k chosen by leave-one-out".to_owned(),
         K::Fixed(1) => "1 nearest neighbour".to_owned(),
         K::Fixed(k) => format!("{k} nearest neighbours"),
     };
+    if outcome.k.iter().any(|k| *k != args.voting.k()) {
+        voting += " unless a column has a k of its own";
+    }
     let mut text = format!(
         "accuracy in per cent, mean ± standard deviation over {splits}, {} of each class to train (seed {}); missing \
          values: {}, scaling: {}, {voting}",

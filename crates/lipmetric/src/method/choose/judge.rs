@@ -16,7 +16,7 @@ pub(super) struct Candidate {
     pub(super) euclid: f64,
 }
 
-/// How often each row was predicted rightly by metrics that had not seen it.
+/// How often each row was predicted correctly by metrics that had not seen it.
 pub(super) struct Scores {
     pub(super) candidates: Vec<Candidate>,
     pub(super) ks: Vec<usize>,
@@ -115,7 +115,7 @@ fn candidates(family: &Family, members: &[Member]) -> Vec<Candidate> {
     out
 }
 
-/// For each held-out row, which candidates and numbers of neighbours predict it rightly.
+/// For each held-out row, which candidates and numbers of neighbours predict it correctly.
 fn predict(
     data: &Training<'_>,
     training: &Training<'_>,
@@ -185,7 +185,7 @@ mod tests {
         x
     }
 
-    /// What is learned from all rows but these, and which of them it predicts rightly.
+    /// What is learned from all rows but these, and which of them it predicts correctly.
     fn held_out(family: &Family, x: &Matrix, codes: &[u32], test: &[usize]) -> Vec<Vec<bool>> {
         let y = Labels::from_codes(vec!["a".to_owned(), "b".to_owned()], codes.to_vec()).unwrap();
         let data = Training::new(x, &y).unwrap();
