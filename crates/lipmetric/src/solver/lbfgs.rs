@@ -47,10 +47,40 @@ impl End {
     }
 }
 
+/// A step and what the gradient did along it.
+#[derive(Debug)]
 struct Change {
     step: Vec<f64>,
     gradient: Vec<f64>,
     inverse: f64,
+}
+
+/// The curvature that recent steps have met, in place of a Hessian.
+#[derive(Debug, Default)]
+pub(crate) struct Curvature(VecDeque<Change>);
+
+impl Curvature {
+    /// Whether nothing is known.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Adds a step and the change of the gradient, and keeps the last `most`.
+    pub(crate) fn add(&mut self, step: Vec<f64>, gradient: Vec<f64>, most: usize) {
+        let curvature = dot(&step, &gradient);
+        // Along a flat piece there is nothing to learn.
+        if curvature > FLAT * (dot(&step, &step) * dot(&gradient, &gradient)).sqrt() {
+            self.0.push_back(Change { step, gradient, inverse: 1.0 / curvature });
+            if self.0.len() > most {
+                self.0.pop_front();
+            }
+        }
+    }
+
+    /// Minus the inverse Hessian's estimate times the gradient; minus the gradient where nothing is known.
+    pub(crate) fn direction(&self, gradient: &[f64]) -> Vec<f64> {
+        pulp::Arch::new().dispatch(Direction { curvature: self, gradient })
+    }
 }
 
 /// The state of a minimisation, which can be run on with other steps.
@@ -63,19 +93,36 @@ pub(crate) struct Lbfgs {
     pub(crate) gradient: Vec<f64>,
     /// Steps done.
     pub(crate) iterations: usize,
-    changes: VecDeque<Change>,
+    curvature: Curvature,
 }
 
+/// The first Wolfe condition: a step lowers the value by this part of what the slope promises (the usual 1e-4).
 const SUFFICIENT: f64 = 1e-4;
+/// The second one: the slope has risen to this part of the first (the usual 0.9 of quasi-Newton methods).
 const CURVATURE: f64 = 0.9;
+/// Points that a line search tries, at most: bisection alone would be down to rounding by then.
 const SEARCH_STEPS: usize = 40;
+/// A step that meets less curvature than this, relative to its length and the gradient's change, is on a flat piece.
+const FLAT: f64 = 1e-10;
+/// The first step, without any curvature, changes the point by this part of its length ...
+const FIRST_STEP: f64 = 0.1;
+/// ... or of this, where the point is nearly zero.
+const LEAST_LENGTH: f64 = 1e-3;
+/// Between two ends of a search the next point stays within these parts of their distance, so that neither end is tried again.
+const INSIDE: (f64, f64) = (0.1, 0.7);
+/// Without an upper end the next point is so many times as far.
+const BEYOND: (f64, f64) = (2.0, 10.0);
+/// Two ends closer than this, relatively, are one point.
+const NO_WIDTH: f64 = 1e-14;
+/// Roundings of the value that do not count as a rise.
+const ROUNDINGS: f64 = 8.0;
 
 impl Lbfgs {
     /// Begins at `x`. The function returns its value and writes its gradient.
     pub(crate) fn new(x: Vec<f64>, function: &mut dyn FnMut(&[f64], &mut [f64]) -> f64) -> Self {
         let mut gradient = vec![0.0; x.len()];
         let value = function(&x, &mut gradient);
-        Self { x, value, gradient, iterations: 0, changes: VecDeque::new() }
+        Self { x, value, gradient, iterations: 0, curvature: Curvature::default() }
     }
 
     /// Measures the point again, after the function has changed, and forgets what was learned of the old one's curvature
@@ -83,7 +130,7 @@ impl Lbfgs {
     pub(crate) fn renew(&mut self, function: &mut dyn FnMut(&[f64], &mut [f64]) -> f64, forget: bool) {
         self.value = function(&self.x, &mut self.gradient);
         if forget {
-            self.changes.clear();
+            self.curvature.0.clear();
         }
     }
 
@@ -104,11 +151,11 @@ impl Lbfgs {
             }
             let before = self.value;
             if !self.step(function, steps.memory) {
-                if self.changes.is_empty() {
+                if self.curvature.is_empty() {
                     return End::Stalled;
                 }
                 // The remembered curvature may be what misleads: once more from the gradient alone.
-                self.changes.clear();
+                self.curvature.0.clear();
                 continue;
             }
             self.iterations += 1;
@@ -126,31 +173,25 @@ impl Lbfgs {
         }
     }
 
-    /// Minus the inverse Hessian's estimate times the gradient.
-    fn direction(&self) -> Vec<f64> {
-        pulp::Arch::new().dispatch(Direction(self))
-    }
-
     fn step(&mut self, function: &mut dyn FnMut(&[f64], &mut [f64]) -> f64, memory: usize) -> bool {
-        let mut d = self.direction();
+        let mut d = self.curvature.direction(&self.gradient);
         let mut slope = dot(&d, &self.gradient);
         if !(slope < 0.0 && slope.is_finite()) {
-            self.changes.clear();
-            d = self.direction();
+            self.curvature.0.clear();
+            d = self.curvature.direction(&self.gradient);
             slope = -dot(&d, &d);
             if !(slope < 0.0 && slope.is_finite()) {
                 return false;
             }
         }
-        let mut t = if self.changes.is_empty() {
-            // The first step changes the point by at most about a tenth of its length.
-            let length = dot(&self.x, &self.x).sqrt().max(1e-3);
-            (0.1 * length / (-slope).sqrt()).min(1e300)
+        let mut t = if self.curvature.is_empty() {
+            let length = dot(&self.x, &self.x).sqrt().max(LEAST_LENGTH);
+            (FIRST_STEP * length / (-slope).sqrt()).min(1e300)
         } else {
             1.0
         };
         let (mut low, mut high) = ((0.0, self.value, slope), None::<(f64, f64)>);
-        let slack = 8.0 * f64::EPSILON * self.value.abs();
+        let slack = ROUNDINGS * f64::EPSILON * self.value.abs();
         let mut trial = vec![0.0; d.len()];
         let mut gradient = vec![0.0; d.len()];
         let mut accepted = None;
@@ -175,19 +216,19 @@ impl Lbfgs {
                     // The minimum of the parabola through the lower end, its slope, and the upper end.
                     let bend = (value - low.1 - low.2 * width) / (width * width);
                     let guess = if bend > 0.0 && bend.is_finite() { -low.2 / (2.0 * bend) } else { 0.5 * width };
-                    low.0 + guess.clamp(0.1 * width, 0.7 * width)
+                    low.0 + guess.clamp(INSIDE.0 * width, INSIDE.1 * width)
                 }
                 None => {
-                    // The slope's own secant, between twice and ten times as far.
+                    // The slope's own secant.
                     let secant = if rise > slope { t * slope / (slope - rise) } else { f64::INFINITY };
-                    secant.clamp(2.0 * t, 10.0 * t)
+                    secant.clamp(BEYOND.0 * t, BEYOND.1 * t)
                 }
             };
             if !(next.is_finite() && next != t) {
                 break;
             }
             t = next;
-            if high.is_some_and(|(top, _)| top - low.0 <= 1e-14 * top) {
+            if high.is_some_and(|(top, _)| top - low.0 <= NO_WIDTH * top) {
                 break;
             }
         }
@@ -195,15 +236,8 @@ impl Lbfgs {
         if value > self.value || trial == self.x {
             return false;
         }
-        let step: Vec<f64> = trial.iter().zip(&self.x).map(|(a, b)| a - b).collect();
-        let change: Vec<f64> = gradient.iter().zip(&self.gradient).map(|(a, b)| a - b).collect();
-        let curvature = dot(&step, &change);
-        if curvature > 1e-10 * (dot(&step, &step) * dot(&change, &change)).sqrt() {
-            self.changes.push_back(Change { step, gradient: change, inverse: 1.0 / curvature });
-            if self.changes.len() > memory {
-                self.changes.pop_front();
-            }
-        }
+        let difference = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a - b).collect();
+        self.curvature.add(difference(&trial, &self.x), difference(&gradient, &self.gradient), memory);
         self.x = trial;
         self.value = value;
         self.gradient = gradient;
@@ -212,14 +246,17 @@ impl Lbfgs {
 }
 
 /// The two loops over what is remembered, compiled for the widest vectors that the processor has.
-struct Direction<'a>(&'a Lbfgs);
+struct Direction<'a> {
+    curvature: &'a Curvature,
+    gradient: &'a [f64],
+}
 
 impl pulp::WithSimd for Direction<'_> {
     type Output = Vec<f64>;
     #[inline(always)]
     fn with_simd<S: pulp::Simd>(self, _: S) -> Vec<f64> {
-        let changes = &self.0.changes;
-        let mut d: Vec<f64> = self.0.gradient.iter().map(|g| -g).collect();
+        let changes = &self.curvature.0;
+        let mut d: Vec<f64> = self.gradient.iter().map(|g| -g).collect();
         let mut along = vec![0.0; changes.len()];
         for (a, c) in along.iter_mut().zip(changes).rev() {
             *a = c.inverse * wide_dot(&c.step, &d);
@@ -324,6 +361,43 @@ mod tests {
         });
         assert!(values.windows(2).all(|w| w[1] <= w[0]), "{values:?}");
         assert!(state.value < 1e-6, "{}", state.value);
+    }
+
+    #[test]
+    fn a_quadratic_in_few_dimensions_is_solved_once_they_have_all_been_seen() {
+        // f = sum w x^2 / 2 over three different elements.
+        let weights = [1.0, 7.0, 7.0, 30.0];
+        let gradient = |x: &[f64]| x.iter().zip(weights).map(|(v, w)| v * w).collect::<Vec<f64>>();
+        let (mut x, mut curvature) = (vec![1.0, 2.0, 2.0, -1.0], Curvature::default());
+        let mut g = gradient(&x);
+        for _ in 0..12 {
+            let mut d = curvature.direction(&g);
+            assert!(dot(&d, &g) < 0.0);
+            // The exact minimum along the direction.
+            let t = -dot(&d, &g) / dot(&d, &gradient(&d));
+            d.iter_mut().for_each(|v| *v *= t);
+            axpy(&mut x, 1.0, &d);
+            let mut change = gradient(&x);
+            axpy(&mut change, -1.0, &g);
+            curvature.add(d, change, 40);
+            g = gradient(&x);
+            if dot(&g, &g) < 1e-24 {
+                return;
+            }
+        }
+        panic!("{x:?}");
+    }
+
+    #[test]
+    fn a_step_without_curvature_is_forgotten_and_so_is_the_oldest_of_too_many() {
+        let mut curvature = Curvature::default();
+        curvature.add(vec![1.0, 0.0], vec![0.0, 0.0], 2);
+        assert!(curvature.is_empty());
+        for k in 1..4 {
+            curvature.add(vec![1.0, 0.0], vec![f64::from(k), 0.0], 2);
+        }
+        assert_eq!(curvature.0.len(), 2);
+        assert_eq!(curvature.direction(&[3.0, 0.0]), [-1.0, 0.0]);
     }
 
     #[test]

@@ -13,7 +13,6 @@
 //! | `ceiling` | the trade-off from which on the zero metric is optimal |
 
 mod ceiling;
-mod memory;
 mod newton;
 mod streamed;
 

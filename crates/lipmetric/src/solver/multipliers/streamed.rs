@@ -12,7 +12,6 @@
 //! multipliers and penalties go from one level to the next as they are. A pass over all pairs at the end of each level
 //! gives the true objective, a certified bound and the long pairs that were missed.
 
-use super::memory::Memory;
 use super::newton::System;
 use super::{HALVINGS, PROXIMAL, negative_factor};
 use crate::linalg::packed_len;
@@ -21,6 +20,7 @@ use crate::linalg::{self, Cholesky, Eigen};
 use crate::pairs::pass::{Beyond, Query, Rounded, rounded};
 use crate::pairs::{Cloud, Embedding};
 use crate::problem::{Multipliers, certify, mean_pair, relative_gap};
+use crate::solver::lbfgs::Curvature;
 use crate::solver::working_set::model::{Lengths, Model, State};
 use crate::solver::working_set::outer::{DIMENSIONS, enough_gradient, even_bound, first_factor};
 use crate::solver::working_set::{Penalty, Settings};
@@ -32,16 +32,19 @@ use std::ops::ControlFlow;
 const STEPS: usize = 12;
 /// The same, of cheaper steps, where there are many coordinates.
 const STEPS_WIDE: usize = 60;
-/// The widest rounding, the part of the gap that it follows, and the part of the tolerance that the narrowest may cost.
+/// The widest rounding: a quarter of the kink's place, 2, to either side.
 const WIDEST: f64 = 0.5;
+/// The rounding's width as a part of the gap, which it follows down.
 const FOLLOWS: f64 = 0.5;
+/// The part of the tolerance that the narrowest rounding may cost; the rest is for the multipliers.
 const ENOUGH: f64 = 0.4;
 /// A width that is narrow enough for most tolerances.
 const NARROW: f64 = 0.01;
 /// Pairs within the width that the Hessian sees, per unknown.
 const ROWS_PER_UNKNOWN: usize = 3;
-/// Points of the first sample, and how much larger the next one is.
+/// Points of the first sample.
 const SAMPLE: usize = 2000;
+/// How much larger the next sample is: its pass over the pairs takes nine times as long.
 const LARGER: usize = 3;
 /// A sample is solved to this part of the error that it must be expected to have, `sqrt(coordinates / points)`.
 const CARE: f64 = 0.25;
@@ -49,9 +52,33 @@ const CARE: f64 = 0.25;
 const FAR: usize = 500;
 /// The penalties grow by this after each update.
 const GROW: f64 = 2.0;
-/// Updates without progress before the solver gives up; on a sample, before a larger one is taken.
+/// Updates without progress before the solver gives up.
 const PATIENCE: usize = 25;
+/// The same on a sample, before a larger one is taken.
 const PATIENCE_SAMPLE: usize = 8;
+/// Steps whose curvature is remembered where there are many coordinates: a pass over the pairs costs more than all of them.
+const REMEMBERED: usize = 40;
+/// The first of these steps, without any curvature, is this part of the metric's length: a longer one is halved, at a pass each.
+const FIRST_STEP: f64 = 0.03;
+/// The gradient that ends the steps between two updates, relative to the first one: multipliers are not worth more digits.
+const LEFT: f64 = 0.1;
+/// A gap that is not below this part of the least one is no progress.
+const PROGRESS: f64 = 0.999;
+/// Sufficient decrease of a step, relative to its slope (the usual 1e-4), and what rounding of the value may hide.
+const SUFFICIENT: f64 = 1e-4;
+/// See [`SUFFICIENT`].
+const ROUNDING: f64 = 1e-13;
+/// What the damping of the Hessian is multiplied by after a full step, after a shortened one, and after none: each undoes
+/// the one before it.
+const DAMPING: (f64, f64, f64) = (0.25, 4.0, 16.0);
+/// Pairs longer than this part of the longest are looked for.
+const LONG: f64 = 0.7;
+/// How many of them, at most: half as many as there are unknowns, within these.
+const LONG_PAIRS: (usize, usize) = (60, 600);
+/// Pairs that the Hessian sees in any case, however few the unknowns.
+const LEAST_ROWS: usize = 4000;
+/// Pairs from which on none gets a row of its own.
+const MANY_PAIRS: f64 = 1e6;
 /// The first penalty of the maximum, relative to `c` over the diameter: so small that many long pairs share the multiplier.
 const PULL: f64 = 0.1;
 
@@ -76,7 +103,7 @@ struct Streamed<'a> {
     proximal: f64,
     /// What is added to the Hessian so that steps stay as short as they were found to descend.
     damping: f64,
-    memory: Memory,
+    memory: Curvature,
     width: f64,
     /// One in so many of the pairs within the width is listed.
     every: u64,
@@ -172,7 +199,7 @@ impl<'a> Streamed<'a> {
             proximal: PROXIMAL * penalty.cone,
             penalty,
             damping: f64::INFINITY,
-            memory: Memory::default(),
+            memory: Curvature::default(),
             width: WIDEST,
             every: 64,
             best: (f64::INFINITY, factor),
@@ -246,7 +273,7 @@ impl<'a> Streamed<'a> {
             if gap <= tolerance {
                 return Ok(Ended::Reached);
             }
-            idle = if gap < 0.999 * least { 0 } else { idle + 1 };
+            idle = if gap < PROGRESS * least { 0 } else { idle + 1 };
             least = least.min(gap);
             if idle > patience {
                 return Ok(Ended::Idle);
@@ -266,7 +293,7 @@ impl<'a> Streamed<'a> {
                 let size = linalg::inner(&gradient, &gradient).sqrt();
                 first = first.min(size);
                 let enough = enough_gradient(gap, tolerance, self.settings.c);
-                if size <= enough || (steps > 0 && size <= 0.1 * first) {
+                if size <= enough || (steps > 0 && size <= LEFT * first) {
                     break;
                 }
                 steps += 1;
@@ -303,8 +330,8 @@ impl<'a> Streamed<'a> {
     }
 
     fn query(&self) -> Query {
-        let most = (packed_len(self.state.m.rows()) / 2).clamp(60, 600);
-        Query { among: self.settings.variant.bounding(), window: (2.0, 2.0), beyond: Beyond::Part(0.7), most }
+        let most = (packed_len(self.state.m.rows()) / 2).clamp(LONG_PAIRS.0, LONG_PAIRS.1);
+        Query { among: self.settings.variant.bounding(), window: (2.0, 2.0), beyond: Beyond::Part(LONG), most }
     }
 
     /// A pass over the pairs of the level, in the numbering of all points.
@@ -363,7 +390,12 @@ impl<'a> Streamed<'a> {
         stopped: &mut dyn FnMut() -> bool,
     ) -> Result<Option<At>> {
         let direction = if self.wide() {
-            self.memory.direction(gradient, 0.03 * linalg::inner(&self.state.m, &self.state.m).sqrt())
+            let mut d = self.memory.direction(gradient.as_slice());
+            if self.memory.is_empty() {
+                let length = FIRST_STEP * linalg::inner(&self.state.m, &self.state.m).sqrt();
+                d.iter_mut().for_each(|v| *v *= length / size.max(f64::MIN_POSITIVE));
+            }
+            Matrix::from_vec(gradient.rows(), gradient.cols(), d)?
         } else {
             self.newton(at, gradient, size)?
         };
@@ -373,14 +405,14 @@ impl<'a> Streamed<'a> {
             let mut m = self.state.m.clone();
             linalg::add_scaled(&mut m, t, &direction);
             let next = self.evaluate(&m, (self.proximal, anchor))?;
-            if next.phi <= at.phi + 1e-4 * t * slope + 1e-13 * at.phi.abs() {
+            if next.phi <= at.phi + SUFFICIENT * t * slope + ROUNDING * at.phi.abs() {
                 let before = std::mem::replace(&mut self.state.m, m);
-                self.damping *= if trial > 0 { 4.0 } else { 0.25 };
+                self.damping *= if trial > 0 { DAMPING.1 } else { DAMPING.0 };
                 if self.wide() {
                     let (mut step, mut change) = (self.state.m.clone(), self.gradient(&next, anchor));
                     linalg::add_scaled(&mut step, -1.0, &before);
                     linalg::add_scaled(&mut change, -1.0, gradient);
-                    self.memory.add(step, change);
+                    self.memory.add(step.into_vec(), change.into_vec(), REMEMBERED);
                 }
                 let grown = self.adopt_far(&next.seen);
                 return Ok(Some(if grown { self.refreshed(next, anchor)? } else { next }));
@@ -391,7 +423,7 @@ impl<'a> Streamed<'a> {
                 return Ok(None);
             }
         }
-        self.damping *= 16.0;
+        self.damping *= DAMPING.2;
         Ok(None)
     }
 
@@ -402,7 +434,7 @@ impl<'a> Streamed<'a> {
 
     /// The Newton direction, with the Hessian of an evenly spread part of the pairs within the width.
     fn newton(&mut self, at: &At, gradient: &Matrix, size: f64) -> Result<Matrix> {
-        let wanted = (ROWS_PER_UNKNOWN * packed_len(self.state.m.rows())).max(4000);
+        let wanted = (ROWS_PER_UNKNOWN * packed_len(self.state.m.rows())).max(LEAST_ROWS);
         self.every = (at.seen.zone_count / (2 * wanted)).max(1) as u64;
         let listed: f64 = at.seen.zone.iter().map(|z| z.2).sum();
         let stands_for = if listed > 0.0 { at.seen.zone_weight / listed } else { 0.0 };
@@ -521,5 +553,5 @@ fn positive_part(mut a: Matrix) -> Result<Positive> {
 
 /// Whether the pairs are too many for rows of their own, or the coordinates too many for a system of them.
 pub(crate) fn wants_stream(cloud: &Cloud) -> bool {
-    cloud.x.cols() > DIMENSIONS || (cloud.len() as f64).powi(2) / 2.0 > 1e6
+    cloud.x.cols() > DIMENSIONS || (cloud.len() as f64).powi(2) / 2.0 > MANY_PAIRS
 }
