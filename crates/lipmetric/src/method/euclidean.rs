@@ -23,10 +23,6 @@ impl Method for Euclidean {
         Self::NAME
     }
 
-    fn check(&self) -> Result<()> {
-        Ok(())
-    }
-
     fn takes_start(&self) -> bool {
         false
     }

@@ -247,7 +247,9 @@ pub trait Method: Send + Sync {
     ///
     /// # Errors
     /// If one is out of its range, or does not go with another.
-    fn check(&self) -> Result<()>;
+    fn check(&self) -> Result<()> {
+        Ok(())
+    }
 
     /// Whether it can begin from a given metric ([`Training::with_start`]).
     fn takes_start(&self) -> bool {

@@ -49,16 +49,18 @@ pub(crate) fn groups(cloud: &Cloud, variant: Variant) -> Vec<std::ops::Range<usi
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::pairs::weighted_outer;
 
-    fn cloud() -> Cloud {
+    /// Five points of two classes, with weights.
+    pub(in crate::problem) fn cloud() -> Cloud {
         let x = Matrix::from_rows(&[[0.0, 0.1], [0.3, 0.9], [1.0, 0.2], [1.4, 0.8], [0.6, -0.7]]);
         Cloud::new(&x, &[0, 1, 0, 1, 1], &[1.0, 2.0, 1.0, 0.5, 1.0])
     }
 
-    fn listed(cloud: &Cloud, wanted: impl Fn(bool) -> bool) -> Vec<(usize, usize, f64)> {
+    /// The pairs whose labels are the same, or not, as wanted, with their weights.
+    pub(in crate::problem) fn listed(cloud: &Cloud, wanted: impl Fn(bool) -> bool) -> Vec<(usize, usize, f64)> {
         let pairs = (0..cloud.len()).flat_map(|i| (0..i).map(move |j| (i, j)));
         pairs
             .filter(|&(i, j)| wanted(cloud.class[i] == cloud.class[j]))

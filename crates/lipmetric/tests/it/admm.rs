@@ -1,25 +1,12 @@
 //! The solvers for large problems, and the paper's, against certified optima and plain code.
 
-use crate::lip_common::{blobs, load, pair_objective, pairwise};
+use crate::lip_common::{blobs, load, optima, pair_objective, pairwise};
 use lipmetric::method::{Choose, ClassWeights, Fit, Lip, Method, Solver, Spec, Training};
 use lipmetric::problem::{Diameter, Slack, Variant};
 use lipmetric::solver::{Budget, Halt, Observer, Progress, Silent, Status};
 use lipmetric::{Error, Labels, Matrix};
 use std::ops::ControlFlow;
 use std::time::Duration;
-
-fn optima() -> Vec<(String, Variant, f64, f64)> {
-    let path = format!("{}/tests/data/lip/optima.csv", env!("CARGO_MANIFEST_DIR"));
-    let text = std::fs::read_to_string(path).unwrap();
-    text.lines()
-        .skip(1)
-        .map(|line| {
-            let cells: Vec<&str> = line.split(',').collect();
-            let variant = if cells[1] == "D" { Variant::Diameter } else { Variant::Intra };
-            (cells[0].to_owned(), variant, cells[2].parse().unwrap(), cells[3].parse().unwrap())
-        })
-        .collect()
-}
 
 /// The reported objective is the true one, and no bound exceeds it.
 fn honest(data: &Training<'_>, fit: &Fit, variant: Variant, what: &str) {

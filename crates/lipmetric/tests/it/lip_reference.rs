@@ -1,22 +1,9 @@
 //! Lip against certified optima, and its certificate against plain code.
 
-use crate::lip_common::{dual_value, load, pair_objective, pairwise};
+use crate::lip_common::{dual_value, load, optima, pair_objective, pairwise};
 use lipmetric::method::{Method, Training};
 use lipmetric::problem::{Slack, Variant};
 use lipmetric::solver::{Silent, Status};
-
-fn optima() -> Vec<(String, Variant, f64, f64)> {
-    let path = format!("{}/tests/data/lip/optima.csv", env!("CARGO_MANIFEST_DIR"));
-    let text = std::fs::read_to_string(path).unwrap();
-    text.lines()
-        .skip(1)
-        .map(|line| {
-            let cells: Vec<&str> = line.split(',').collect();
-            let variant = if cells[1] == "D" { Variant::Diameter } else { Variant::Intra };
-            (cells[0].to_owned(), variant, cells[2].parse().unwrap(), cells[3].parse().unwrap())
-        })
-        .collect()
-}
 
 #[test]
 fn the_reference_optima_are_reached_and_certified() {

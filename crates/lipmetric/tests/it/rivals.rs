@@ -436,19 +436,7 @@ fn degenerate_data_end_in_a_finite_metric_or_a_clear_error() {
     );
     ends_well("one class", &x, &Labels::from_names(vec!["a"; 24]));
     ends_well("every row a class", &x, &Labels::from_names((0..24).map(|i| format!("c{i}"))));
-    ends_well(
-        "a class of one",
-        &x,
-        &Labels::from_names((0..24).map(|i| {
-            if i == 5 {
-                "rare"
-            } else if i % 2 == 0 {
-                "a"
-            } else {
-                "b"
-            }
-        })),
-    );
+    ends_well("a class of one", &x, &one_alone());
     ends_well("a leaked label", &with(&|x| (0..24).for_each(|i| x[(i, 2)] = (i % 2) as f64)), &y);
     ends_well("two rows", &x.select_rows(&[0, 1]), &y.select(&[0, 1]));
     ends_well("three rows", &x.select_rows(&[0, 1, 2]), &y.select(&[0, 1, 2]));
@@ -456,6 +444,12 @@ fn degenerate_data_end_in_a_finite_metric_or_a_clear_error() {
     ends_well("more features than rows", &wide, &few);
     let (x, y) = load("haberman");
     ends_well("integers with many ties", &x, &y);
+}
+
+/// Labels of 24 rows, one of which is alone in its class.
+fn one_alone() -> Labels {
+    let name = |i: usize| if i.is_multiple_of(2) { "a" } else { "b" };
+    Labels::from_names((0..24).map(|i| if i == 5 { "rare" } else { name(i) }))
 }
 
 #[test]
@@ -471,16 +465,7 @@ fn degenerate_data_are_told_of() {
         let mut constant = x.clone();
         (0..24).for_each(|i| constant[(i, 1)] = 7.3);
         assert!(told(&*learner, &constant, &y).contains("2 of 3 dimensions"), "{}", learner.name());
-        let rare = Labels::from_names((0..24).map(|i| {
-            if i == 5 {
-                "rare"
-            } else if i % 2 == 0 {
-                "a"
-            } else {
-                "b"
-            }
-        }));
-        assert!(told(&*learner, &x, &rare).contains("classes of a single row: 1;"), "{}", learner.name());
+        assert!(told(&*learner, &x, &one_alone()).contains("classes of a single row: 1;"), "{}", learner.name());
     }
     let singles = Labels::from_names((0..24).map(|i| format!("c{i}")));
     assert!(told(&Lmnn::new(), &x, &singles).contains("no two rows"));

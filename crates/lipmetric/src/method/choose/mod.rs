@@ -63,10 +63,6 @@ impl Method for Auto {
         Self::NAME
     }
 
-    fn check(&self) -> Result<()> {
-        Ok(())
-    }
-
     fn takes_start(&self) -> bool {
         false
     }

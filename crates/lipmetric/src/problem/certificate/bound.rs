@@ -199,21 +199,9 @@ pub(crate) fn tested_scale(push: &Matrix, pull: &Matrix) -> Result<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pairs::{Cloud, weighted_outer};
+    use crate::pairs::weighted_outer;
+    use crate::problem::totals::tests::{cloud, listed};
     use crate::problem::{Variant, mean_pair};
-
-    fn cloud() -> Cloud {
-        let x = Matrix::from_rows(&[[0.0, 0.1], [0.3, 0.9], [1.0, 0.2], [1.4, 0.8], [0.6, -0.7]]);
-        Cloud::new(&x, &[0, 1, 0, 1, 1], &[1.0, 2.0, 1.0, 0.5, 1.0])
-    }
-
-    fn listed(cloud: &Cloud, wanted: impl Fn(bool) -> bool) -> Vec<(usize, usize, f64)> {
-        let pairs = (0..cloud.len()).flat_map(|i| (0..i).map(move |j| (i, j)));
-        pairs
-            .filter(|&(i, j)| wanted(cloud.class[i] == cloud.class[j]))
-            .map(|(i, j)| (i, j, cloud.pair_weight(i, j)))
-            .collect()
-    }
 
     #[test]
     fn the_scaled_multipliers_are_feasible_and_cannot_be_scaled_up() {

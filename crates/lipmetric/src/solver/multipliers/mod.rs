@@ -23,7 +23,7 @@ use crate::linalg;
 use crate::linalg::proximal::{Positive, hinge_multiplier, simplex_threshold};
 use crate::solver::Halt;
 use crate::solver::working_set::model::{Lengths, Model, State};
-use crate::solver::working_set::{Inner, Penalty, Task};
+use crate::solver::working_set::{Inner, Penalty, Point, Task, Tick};
 use crate::{Matrix, Result};
 use std::ops::ControlFlow;
 
@@ -101,14 +101,8 @@ impl Value {
 }
 
 impl Inner for Augmented {
-    fn advance(
-        &mut self,
-        model: &Model,
-        x: &Matrix,
-        state: &mut State,
-        task: &Task,
-        tick: &mut dyn FnMut() -> ControlFlow<Halt>,
-    ) -> Result<(usize, ControlFlow<Halt>)> {
+    fn advance(&mut self, at: Point<'_>, task: &Task, tick: &mut Tick<'_>) -> Result<(usize, ControlFlow<Halt>)> {
+        let Point { model, x, state } = at;
         let penalty = *self.penalty.get_or_insert_with(|| {
             let guess = Penalty::guess(model, x, &state.m);
             // So small that several long pairs share the multiplier from the first.

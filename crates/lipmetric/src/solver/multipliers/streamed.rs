@@ -60,14 +60,8 @@ const PATIENCE_SAMPLE: usize = 8;
 const REMEMBERED: usize = 40;
 /// The first of these steps, without any curvature, is this part of the metric's length: a longer one is halved, at a pass each.
 const FIRST_STEP: f64 = 0.03;
-/// The gradient that ends the steps between two updates, relative to the first one: multipliers are not worth more digits.
-const LEFT: f64 = 0.1;
-/// A gap that is not below this part of the least one is no progress.
-const PROGRESS: f64 = 0.999;
-/// Sufficient decrease of a step, relative to its slope (the usual 1e-4), and what rounding of the value may hide.
-const SUFFICIENT: f64 = 1e-4;
-/// See [`SUFFICIENT`].
-const ROUNDING: f64 = 1e-13;
+/// Pairs that the Hessian sees in any case, however few the unknowns.
+const LEAST_ROWS: usize = 4000;
 /// What the damping of the Hessian is multiplied by after a full step, after a shortened one, and after none: each undoes
 /// the one before it.
 const DAMPING: (f64, f64, f64) = (0.25, 4.0, 16.0);
@@ -75,8 +69,14 @@ const DAMPING: (f64, f64, f64) = (0.25, 4.0, 16.0);
 const LONG: f64 = 0.7;
 /// How many of them, at most: half as many as there are unknowns, within these.
 const LONG_PAIRS: (usize, usize) = (60, 600);
-/// Pairs that the Hessian sees in any case, however few the unknowns.
-const LEAST_ROWS: usize = 4000;
+/// The gradient that ends the steps between two updates, relative to the first one: multipliers are not worth more digits.
+const LEFT: f64 = 0.1;
+/// Sufficient decrease of a step, relative to its slope (the usual 1e-4), and what rounding of the value may hide.
+const SUFFICIENT: f64 = 1e-4;
+/// See [`SUFFICIENT`].
+const ROUNDING: f64 = 1e-13;
+/// A gap that is not below this part of the least one is no progress.
+const PROGRESS: f64 = 0.999;
 /// Pairs from which on none gets a row of its own.
 const MANY_PAIRS: f64 = 1e6;
 /// The first penalty of the maximum, relative to `c` over the diameter: so small that many long pairs share the multiplier.

@@ -9,7 +9,7 @@ use crate::linalg::{self, Cholesky};
 use crate::linalg::{pack, pack_square, packed_len, unpack};
 use crate::solver::Halt;
 use crate::solver::working_set::model::{Lengths, Model, State};
-use crate::solver::working_set::{Inner, Penalty, Task};
+use crate::solver::working_set::{Inner, Penalty, Point, Task, Tick};
 use crate::{Error, Matrix, Result};
 use std::ops::ControlFlow;
 
@@ -185,14 +185,8 @@ impl Practical {
 }
 
 impl Inner for Practical {
-    fn advance(
-        &mut self,
-        model: &Model,
-        x: &Matrix,
-        state: &mut State,
-        task: &Task,
-        tick: &mut dyn FnMut() -> ControlFlow<Halt>,
-    ) -> Result<(usize, ControlFlow<Halt>)> {
+    fn advance(&mut self, at: Point<'_>, task: &Task, tick: &mut Tick<'_>) -> Result<(usize, ControlFlow<Halt>)> {
+        let Point { model, x, state } = at;
         let penalty = *self.penalty.get_or_insert_with(|| Penalty::guess(model, x, &state.m));
         // The factor of the unscaled system: the common factor of all penalties is kept apart.
         let system = match self.system.take() {

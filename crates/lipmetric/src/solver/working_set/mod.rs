@@ -14,4 +14,4 @@ pub(crate) mod model;
 pub(crate) mod outer;
 pub(crate) mod survey;
 
-pub(crate) use outer::{Inner, Penalty, Settings, Task, solve, solve_rows};
+pub(crate) use outer::{Inner, Penalty, Point, Settings, Task, Tick, solve, solve_rows};

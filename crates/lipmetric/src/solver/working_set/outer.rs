@@ -90,17 +90,20 @@ pub(crate) struct Task {
     pub(crate) size: f64,
 }
 
+/// A reduced problem and a point of it.
+pub(crate) struct Point<'a> {
+    pub(crate) model: &'a Model,
+    pub(crate) x: &'a Matrix,
+    pub(crate) state: &'a mut State,
+}
+
+/// Tells the observer that a method is at work, and whether it wants to stop.
+pub(crate) type Tick<'a> = dyn FnMut() -> ControlFlow<Halt> + 'a;
+
 /// A method that moves a point of a reduced problem.
 pub(crate) trait Inner {
     /// Moves the point; returns the iterations done and whether the observer wants to stop.
-    fn advance(
-        &mut self,
-        model: &Model,
-        x: &Matrix,
-        state: &mut State,
-        task: &Task,
-        tick: &mut dyn FnMut() -> ControlFlow<Halt>,
-    ) -> Result<(usize, ControlFlow<Halt>)>;
+    fn advance(&mut self, at: Point<'_>, task: &Task, tick: &mut Tick<'_>) -> Result<(usize, ControlFlow<Halt>)>;
 
     /// Pairs on either side of the kink that should have a row.
     fn working_target(&self, coordinates: usize) -> usize;
@@ -186,7 +189,7 @@ fn run(
         };
         let task =
             Task { gradient: enough_gradient(gap, settings.stop.tolerance, settings.c), renewed, size: outer.best.0 };
-        let (done, told) = inner.advance(&model, &x, &mut outer.state, &task, &mut tick)?;
+        let (done, told) = inner.advance(Point { model: &model, x: &x, state: &mut outer.state }, &task, &mut tick)?;
         iterations += done;
         halt = told.break_value();
         renewed = outer.look(inner)?;

@@ -222,3 +222,17 @@ pub(crate) fn is_positive(a: &[f64], p: usize, shift: f64) -> bool {
 pub(crate) fn pairwise(variant: Variant) -> Lip {
     Lip::new().variant(variant).slack(Slack::Pair).trade_off(TradeOff::PAPER).solver(Solver::Exact)
 }
+
+/// The certified optima of the reference problems: data set, variant, lower and upper bound.
+pub(crate) fn optima() -> Vec<(String, Variant, f64, f64)> {
+    let path = format!("{}/tests/data/lip/optima.csv", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(path).unwrap();
+    text.lines()
+        .skip(1)
+        .map(|line| {
+            let cells: Vec<&str> = line.split(',').collect();
+            let variant = if cells[1] == "D" { Variant::Diameter } else { Variant::Intra };
+            (cells[0].to_owned(), variant, cells[2].parse().unwrap(), cells[3].parse().unwrap())
+        })
+        .collect()
+}
