@@ -10,6 +10,7 @@ mod conventions;
 mod formats;
 mod golden;
 mod learning;
+mod near_rows;
 mod rivals;
 mod snapshots;
 mod spec;

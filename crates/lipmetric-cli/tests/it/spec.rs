@@ -97,7 +97,10 @@ fn models_of_the_first_format_are_shown_and_used() {
     room.write("spec.json", spec);
     let new = room.json(&["fit", "rows.csv", "--spec", "spec.json", "--json"]);
     let old = room.json(&["inspect", &old_model("lip-d.lip"), "--json"]);
-    assert_eq!((&new["objective"], &new["dual"]), (&old["outcome"]["objective"], &old["outcome"]["dual"]));
+    for figure in ["objective", "dual"] {
+        let (new, old) = (new[figure].as_f64().unwrap(), old["outcome"][figure].as_f64().unwrap());
+        assert!((new / old - 1.0).abs() < 1e-6, "{figure}: {new} and {old}");
+    }
 }
 
 #[test]

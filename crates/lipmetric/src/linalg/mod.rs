@@ -16,6 +16,7 @@ pub(crate) use singular::singular_values;
 
 mod spectral;
 mod symmetric;
+pub(crate) mod twofold;
 
 pub(crate) use spectral::spectral_norm_above;
 pub(crate) use symmetric::{pack, pack_lower, pack_square, packed_len, unpack, unpack_lower};

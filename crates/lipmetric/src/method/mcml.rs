@@ -214,8 +214,15 @@ impl<'a> Collapse<'a> {
             }
             accuracy *= FINER;
         }
-        let bound = bound.min(objective);
-        Ok(Solution { factor, objective, bound, status, iterations: state.iterations, certificate: None })
+        Ok(Solution {
+            factor,
+            objective,
+            bound,
+            slack: Vec::new(),
+            status,
+            iterations: state.iterations,
+            certificate: None,
+        })
     }
 }
 

@@ -155,6 +155,9 @@ impl<'a> Training<'a> {
     }
 }
 
+/// What the sums behind an objective may be off by, relatively.
+const ROUNDED: f64 = 1e-12;
+
 /// Figures of a fit. `None` where a method has none.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
@@ -197,13 +200,14 @@ impl Outcome {
         }
     }
 
-    /// What a solver found.
+    /// What a solver found. A bound above the objective, by more than rounding, is not turned into a gap.
     pub(crate) fn of(solution: &Solution) -> Self {
+        let apart = solution.bound > solution.objective * (1.0 + ROUNDED);
         Self {
             objective: Some(solution.objective),
             dual: Some(solution.bound),
-            gap: Some(solution.gap()),
-            ..Self::new(solution.status, solution.iterations)
+            gap: (!apart).then(|| solution.gap()),
+            ..Self::new(if apart { Status::Inconsistent } else { solution.status }, solution.iterations)
         }
     }
 

@@ -1,5 +1,5 @@
-use super::Kind;
-use crate::{Matrix, linalg};
+use super::{Kind, Points};
+use crate::Matrix;
 use std::ops::Range;
 
 /// Rows of a block, at most.
@@ -11,7 +11,7 @@ const OWN_BLOCK: usize = 24;
 #[derive(Debug, Clone)]
 pub(crate) struct Cloud {
     /// One row per point.
-    pub(crate) x: Matrix,
+    pub(crate) x: Points,
     /// The class of each point, ascending.
     pub(crate) class: Vec<u32>,
     /// The weight of each point; points of weight zero only bound the diameter.
@@ -33,7 +33,7 @@ impl Cloud {
         let weight: Vec<f64> = origin.iter().map(|&i| weight[i]).collect();
         let uniform = weight.iter().all(|&w| w == 1.0);
         let blocks = blocks(&class);
-        Self { x: x.select_rows(&origin), class, weight, uniform, origin, blocks }
+        Self { x: x.select_rows(&origin).into(), class, weight, uniform, origin, blocks }
     }
 
     /// The listed points, in ascending order, with other weights.
@@ -41,12 +41,12 @@ impl Cloud {
         let class: Vec<u32> = keep.iter().map(|&i| self.class[i]).collect();
         let blocks = blocks(&class);
         let origin = keep.iter().map(|&i| self.origin[i]).collect();
-        Self { x: self.x.select_rows(keep), weight, uniform: false, origin, class, blocks }
+        Self { x: self.x.select(keep), weight, uniform: false, origin, class, blocks }
     }
 
     /// The points `T x`; `T` is symmetric.
     pub(crate) fn mapped(&self, map: &Matrix) -> Self {
-        Self { x: linalg::product(&self.x, map), ..self.clone() }
+        Self { x: self.x.mapped(map), ..self.clone() }
     }
 
     /// About `target` of the points, evenly spaced within each class, at least two of each where there are.

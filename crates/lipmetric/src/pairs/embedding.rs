@@ -1,4 +1,5 @@
 use super::Cloud;
+use crate::linalg::twofold::Twofolds;
 use crate::{Matrix, linalg};
 use std::ops::Range;
 
@@ -7,11 +8,49 @@ use std::ops::Range;
 pub(crate) struct Embedding {
     left: Matrix,
     right: Matrix,
+    careful: Option<Careful>,
+}
+
+/// Mapped points in twice the usual precision, coordinate by coordinate: distances come from differences, so that none is lost
+/// where points are near to each other and far from the origin.
+#[derive(Debug, Clone)]
+struct Careful {
+    points: usize,
+    mapped: Twofolds,
+}
+
+impl Careful {
+    fn coordinates(&self) -> impl Iterator<Item = (&[f64], &[f64])> {
+        let n = self.points.max(1);
+        self.mapped.hi.chunks_exact(n).zip(self.mapped.lo.chunks_exact(n))
+    }
+
+    fn squared_distance(&self, i: usize, j: usize) -> f64 {
+        let difference = |(hi, lo): (&[f64], &[f64])| (hi[i] - hi[j]) + (lo[i] - lo[j]);
+        self.coordinates().map(difference).map(|d| d * d).sum()
+    }
+
+    fn distances(&self, out: &mut [f64], left: &Range<usize>, right: &Range<usize>) {
+        out.fill(0.0);
+        for (hi, lo) in self.coordinates() {
+            let (others, rests) = (&hi[right.clone()], &lo[right.clone()]);
+            for (i, row) in left.clone().zip(out.chunks_exact_mut(right.len().max(1))) {
+                let (own, rest) = (hi[i], lo[i]);
+                for ((r, h), l) in row.iter_mut().zip(others).zip(rests) {
+                    let d = (own - h) + (rest - l);
+                    *r += d * d;
+                }
+            }
+        }
+    }
 }
 
 impl Embedding {
     /// The points of `cloud` mapped by `x -> L^T x` with `L` of size features x rank, so that `M = L L^T`.
     pub(crate) fn new(cloud: &Cloud, factor: &Matrix) -> Self {
+        if cloud.x.is_twofold() {
+            return Self::careful(cloud, factor);
+        }
         let z = linalg::product(&cloud.x, factor);
         Self::augmented(&z, &z)
     }
@@ -19,6 +58,14 @@ impl Embedding {
     /// The points of `cloud` under `rho = (x - y)^T M (x - y)` with any symmetric `M`, be it positive or not.
     pub(crate) fn symmetric(cloud: &Cloud, m: &Matrix) -> Self {
         Self::augmented(&linalg::product(&cloud.x, m), &cloud.x)
+    }
+
+    /// The same as [`Embedding::new`] with every distance right to rounding: differences first, products in twice the
+    /// precision. Several times slower.
+    pub(crate) fn careful(cloud: &Cloud, factor: &Matrix) -> Self {
+        let (n, k) = (cloud.len(), factor.cols());
+        let careful = Some(Careful { points: n, mapped: cloud.x.mapped_twofold(factor).transposed(n, k) });
+        Self { left: Matrix::zeros(0, 2), right: Matrix::zeros(0, 2), careful }
     }
 
     /// `rho_ij = y_i . x_i + y_j . x_j - 2 y_i . x_j`.
@@ -33,11 +80,14 @@ impl Embedding {
             l[k..].copy_from_slice(&[norm, 1.0]);
             r[k..].copy_from_slice(&[1.0, norm]);
         }
-        Self { left, right }
+        Self { left, right, careful: None }
     }
 
     /// The squared distance of two points, from their difference (no cancellation).
     pub(crate) fn squared_distance(&self, i: usize, j: usize) -> f64 {
+        if let Some(careful) = &self.careful {
+            return careful.squared_distance(i, j);
+        }
         let k = self.left.cols() - 2;
         let left = self.left.row(i)[..k].iter().zip(&self.left.row(j)[..k]);
         let right = self.right.row(i)[..k].iter().zip(&self.right.row(j)[..k]);
@@ -46,6 +96,9 @@ impl Embedding {
 
     /// The squared distances between two ranges of points, row by row.
     pub(super) fn distances(&self, out: &mut [f64], left: &Range<usize>, right: &Range<usize>) {
+        if let Some(careful) = &self.careful {
+            return careful.distances(out, left, right);
+        }
         let k = self.left.cols();
         let (a, b) = (&self.left.as_slice()[left.start * k..], &self.right.as_slice()[right.start * k..]);
         linalg::gemm_nt(out, a, b, left.len(), right.len(), k);

@@ -36,6 +36,7 @@
 //! | file | what it holds |
 //! |---|---|
 //! | `cloud` | the points, their classes and blocks |
+//! | `points` | coordinates, with twice the digits where differences need them |
 //! | `embedding` | points under a metric, ready for products |
 //! | `scan` | the pass over all pairs |
 //! | `executor` | who computes the parts |
@@ -48,6 +49,7 @@ mod embedding;
 mod executor;
 mod outer;
 pub(crate) mod pass;
+mod points;
 mod scan;
 mod softmax;
 
@@ -58,5 +60,6 @@ pub(crate) use cloud::Cloud;
 pub(crate) use embedding::Embedding;
 pub(crate) use executor::{Executor, Threads};
 pub(crate) use outer::weighted_outer;
+pub(crate) use points::{Differences, Points};
 pub(crate) use scan::{Kind, Pass, Run, scan};
 pub(crate) use softmax::{Row, Softmax, interleaved};

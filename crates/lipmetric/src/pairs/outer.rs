@@ -1,3 +1,4 @@
+use super::Differences;
 use crate::{Matrix, linalg};
 
 /// Differences that are gathered at a time.
@@ -5,18 +6,16 @@ const CHUNK: usize = 256;
 
 /// `sum of coefficient * (x_i - x_j)(x_i - x_j)^T` over listed pairs: differences are gathered in chunks, each of which
 /// is one matrix product.
-pub(crate) fn weighted_outer(x: &Matrix, pairs: impl Iterator<Item = (usize, usize, f64)>) -> Matrix {
-    let p = x.cols();
+pub(crate) fn weighted_outer(x: &impl Differences, pairs: impl Iterator<Item = (usize, usize, f64)>) -> Matrix {
+    let p = x.side();
     let mut out = Matrix::zeros(p, p);
     let mut plain = vec![0.0; CHUNK * p];
     let mut scaled = vec![0.0; CHUNK * p];
     let mut filled = 0;
     for (i, j, t) in pairs.filter(|pair| pair.2 != 0.0) {
         let (d, s) = (&mut plain[filled * p..(filled + 1) * p], &mut scaled[filled * p..(filled + 1) * p]);
-        for (((d, s), a), b) in d.iter_mut().zip(s).zip(x.row(i)).zip(x.row(j)) {
-            *d = a - b;
-            *s = t * *d;
-        }
+        x.difference(i, j, d);
+        s.iter_mut().zip(d).for_each(|(s, d)| *s = t * *d);
         filled += 1;
         if filled == CHUNK {
             linalg::gemm_tn_add(out.as_mut_slice(), &plain, &scaled, p, p, filled);

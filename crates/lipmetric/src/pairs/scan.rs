@@ -1,7 +1,7 @@
 //! One pass over all unordered pairs: tile row by tile row, merged in their order.
 
 use super::executor::{Executor, Plain};
-use super::{Cloud, Embedding};
+use super::{Cloud, Embedding, weighted_outer};
 use crate::{Matrix, linalg};
 use serde::{Deserialize, Serialize};
 
@@ -75,6 +75,8 @@ struct Sums {
     cross: Vec<f64>,
     /// `sum w` of each point from the left block on.
     degree: Vec<f64>,
+    /// Where differences must keep their digits: the weighted sum itself instead, from differences.
+    outer: Vec<f64>,
 }
 
 /// Asks all pairs of the wanted sorts, under one embedding or two. Returns the merged part and, if the pass is weighted,
@@ -90,6 +92,7 @@ pub(crate) fn scan<P: Pass>(
     let mut total = P::Part::default();
     let mut cross = Matrix::zeros(if weighted { n } else { 0 }, p);
     let mut degree = vec![0.0; if weighted { n } else { 0 }];
+    let mut outer = Matrix::zeros(p, p);
     let mut row = 0;
     executor.run(
         cloud.blocks.len(),
@@ -100,11 +103,13 @@ pub(crate) fn scan<P: Pass>(
                 let from = cloud.blocks[row].0.start;
                 cross.as_mut_slice()[from * p..from * p + sums.cross.len()].copy_from_slice(&sums.cross);
                 degree[from..].iter_mut().zip(&sums.degree).for_each(|(d, v)| *d += v);
+                outer.as_mut_slice().iter_mut().zip(&sums.outer).for_each(|(o, v)| *o += v);
             }
             row += 1;
         },
     );
-    (total, weighted.then(|| laplacian(cloud, &cross, &degree)))
+    let sum = |outer| if cloud.x.is_twofold() { outer } else { laplacian(cloud, &cross, &degree) };
+    (total, weighted.then(|| sum(outer)))
 }
 
 /// `X^T (diag(degree) - W - W^T) X` from `cross = W X` with the upper triangle `W`.
@@ -139,9 +144,14 @@ fn tile_row<P: Pass>(
 ) -> (P::Part, Option<Sums>) {
     let left = &cloud.blocks[a].0;
     let mut part = pass.begin(a);
-    let mut sums = pass
-        .weighted()
-        .then(|| Sums { cross: vec![0.0; left.len() * cloud.x.cols()], degree: vec![0.0; cloud.len() - left.start] });
+    let mut sums = pass.weighted().then(|| match cloud.x.is_twofold() {
+        true => Sums { outer: vec![0.0; cloud.x.cols() * cloud.x.cols()], ..Sums::default() },
+        false => Sums {
+            cross: vec![0.0; left.len() * cloud.x.cols()],
+            degree: vec![0.0; cloud.len() - left.start],
+            outer: Vec::new(),
+        },
+    });
     for b in a..cloud.blocks.len() {
         let tile = Tile { cloud, a, b, kind: cloud.kind(a, b) };
         if !pass.wanted(tile.kind) {
@@ -206,6 +216,12 @@ impl Sums {
         let Tile { cloud, a, b, .. } = tile;
         let (left, right) = (&cloud.blocks[a].0, &cloud.blocks[b].0);
         let (p, cols, other) = (cloud.x.cols(), right.len(), right.start - left.start);
+        if !self.outer.is_empty() {
+            let pairs = weight.iter().enumerate().map(|(k, &w)| (left.start + k / cols, right.start + k % cols, w));
+            let sum = weighted_outer(&cloud.x, pairs);
+            self.outer.iter_mut().zip(sum.as_slice()).for_each(|(o, v)| *o += v);
+            return;
+        }
         let mut any = false;
         for (row, weights) in weight.chunks_exact(cols).enumerate() {
             let sum = weights.iter().sum::<f64>();

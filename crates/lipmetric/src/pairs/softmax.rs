@@ -127,7 +127,7 @@ impl<'a> Softmax<'a> {
             total.gradient.as_mut_slice().iter_mut().zip(&part.cross).for_each(|(o, v)| *o -= v);
             degree.iter_mut().zip(&part.degree).for_each(|(o, v)| *o += v);
         });
-        let mut scaled = if outer { self.cloud.x.clone() } else { z };
+        let mut scaled = if outer { (*self.cloud.x).clone() } else { z };
         for (i, d) in degree.iter().enumerate() {
             scaled.row_mut(i).iter_mut().for_each(|v| *v *= d);
         }

@@ -1,7 +1,9 @@
 use super::balance::balancing;
 use super::leak::{leak, within};
 use super::{Certificate, Towards, Variant};
-use crate::pairs::Cloud;
+use crate::linalg::twofold::{Twofold, Twofolds};
+use crate::pairs::pass::shorter;
+use crate::pairs::{Cloud, Embedding, Points};
 use crate::{Error, Matrix, Metric, Result, linalg};
 
 /// Singular values below this fraction of the largest count as zero: what a decomposition in double precision leaves of a
@@ -14,6 +16,10 @@ const CONSTANT: f64 = 1e-14;
 const WELL_SPREAD: f64 = 1e-9;
 /// Rows may spread over this much, and one over it: squares of squares of it stay within floating point.
 const WIDEST: f64 = 1e140;
+/// Where some direction is so much weaker than the strongest, a coordinate along it is a small difference of large numbers.
+const WEAK: f64 = 1e-4;
+/// Rows of different label nearer than this part of the largest row have differences with less than ten digits.
+const NEAR: f64 = 1e-6;
 /// Variances within the classes are raised to this part of the largest where they are divided by.
 const LEAST_WITHIN: f64 = 1e-6;
 
@@ -52,10 +58,15 @@ impl Coordinates {
                 forth[(a, k)] = right[(a, k)] * values[k] / root * unit;
             }
         }
-        let cloud = Cloud::new(&linalg::product(&centred, &map), class, weight);
+        let mut cloud = Cloud::new(&linalg::product(&centred, &map), class, weight);
         let mut back = map.transpose();
         for k in 0..rank {
             back.row_mut(k).iter_mut().zip(&scale).for_each(|(v, s)| *v *= s);
+        }
+        let weak = values[..rank].last().zip(values.first()).is_some_and(|(low, top)| *low < WEAK * top);
+        if weak || has_near_rows(x, &cloud) {
+            let rows = Points::from(x.select_rows(&cloud.origin));
+            cloud.x = about_mean(rows.mapped_twofold(&back.transpose()), rank);
         }
         Ok(Self { cloud, back, forth })
     }
@@ -93,6 +104,11 @@ impl Coordinates {
     pub(crate) fn balanced(&self, variant: Variant) -> Result<Self> {
         let (map, inverse) = balancing(&self.cloud, variant)?;
         Ok(self.changed(&map, &inverse))
+    }
+
+    /// The way from a difference of rows to these coordinates: coordinates x features.
+    pub(crate) fn basis(&self) -> &Matrix {
+        &self.back
     }
 
     /// Number of directions in which the rows vary.
@@ -191,6 +207,31 @@ fn centred(x: &Matrix, weight: &[f64]) -> (Matrix, Vec<usize>, Vec<f64>) {
         }
     }
     (out, used, reach)
+}
+
+/// Whether rows of different label that are not equal are so near to each other, compared with the largest row, that rounding in
+/// usual precision would show in their distance.
+fn has_near_rows(x: &Matrix, cloud: &Cloud) -> bool {
+    let n = cloud.len();
+    let largest = (0..n).map(|i| linalg::dot(cloud.x.row(i), cloud.x.row(i))).fold(0.0, f64::max);
+    let plain = Embedding::new(cloud, &Matrix::identity(cloud.x.cols()));
+    let near = shorter(cloud, &plain, NEAR * NEAR * largest);
+    near.iter().any(|&(i, j)| {
+        let (a, b) = (x.row(cloud.origin[i as usize]), x.row(cloud.origin[j as usize]));
+        a != b
+    })
+}
+
+/// Points about their mean.
+fn about_mean(mut points: Twofolds, cols: usize) -> Points {
+    let rows = points.hi.len() / cols.max(1);
+    for k in 0..cols {
+        let sum = (0..rows).fold(Twofold::ZERO, |sum, i| sum + points.get(i * cols + k));
+        // Any number near the mean does: only differences count.
+        let mean = Twofold::from(sum.value() / rows as f64);
+        (0..rows).for_each(|i| points.set(i * cols + k, points.get(i * cols + k) - mean));
+    }
+    Points::twofold(points, cols)
 }
 
 /// How many singular values, descending, do not count as zero.

@@ -8,6 +8,7 @@
 //! (ma2opt3)); with a slack per row (eqs. (frame), (maopt1), (ma2opt1)) the sum becomes
 //! `min sum xi_i` with `rho_M(x_i, x_j) >= 2 - xi_i - xi_j`.
 
+mod audit;
 mod balance;
 mod certificate;
 mod coordinates;
@@ -15,6 +16,7 @@ mod leak;
 pub(crate) mod moments;
 mod totals;
 
+pub(crate) use audit::Problem;
 pub(crate) use balance::balancing;
 pub(crate) use certificate::{Bound, Mix, Multipliers, certify, is_positive, relative_gap, tested_scale};
 pub use certificate::{Certificate, SupportPair};

@@ -128,6 +128,7 @@ impl Problem {
         let mut factor = square(&start)?;
         let zero = 2.0 * self.weights.iter().sum::<f64>();
         let mut best = Solution {
+            slack: Vec::new(),
             objective: self.objective(c, &factor),
             factor: factor.clone(),
             bound: 0.0,

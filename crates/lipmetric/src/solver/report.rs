@@ -13,6 +13,8 @@ pub(crate) struct Solution {
     pub(crate) objective: f64,
     /// A certified lower bound of the objective anywhere.
     pub(crate) bound: f64,
+    /// The slack of each point, with a slack per row; else empty.
+    pub(crate) slack: Vec<f64>,
     /// How the run ended.
     pub(crate) status: Status,
     /// Iterations done.

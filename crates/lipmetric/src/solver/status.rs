@@ -19,6 +19,8 @@ pub enum Status {
     MemoryLimit,
     /// The user interrupted the fit.
     Interrupted,
+    /// The lower bound came out above the objective, which is impossible: the figures cannot be trusted, and there is no gap.
+    Inconsistent,
 }
 
 impl Status {
@@ -39,6 +41,7 @@ impl Status {
             Self::TimeLimit => "stopped at the time limit",
             Self::MemoryLimit => "stopped at the memory limit",
             Self::Interrupted => "interrupted",
+            Self::Inconsistent => "the bound came out above the objective: these figures cannot be trusted",
         }
     }
 }

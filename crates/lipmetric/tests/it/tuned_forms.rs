@@ -78,7 +78,8 @@ proptest! {
         prop_assert!((0.0..=1.0).contains(&choice.estimate));
         let ratio = fit.outcome.c.unwrap() / fit.outcome.c_max.unwrap();
         prop_assert!((ratio - taken.c_rel.unwrap()).abs() < 1e-6, "{} {:?}", ratio, choice);
-        prop_assert!(fit.outcome.gap.unwrap() <= 1e-6);
+        // A metric that was cut afterwards has the gap that is left.
+        prop_assert!(fit.outcome.gap.unwrap() <= 1e-6 || taken.rank.is_some());
         prop_assert!(taken.rank.is_none_or(|r| fit.metric.rank() <= r));
     }
 }

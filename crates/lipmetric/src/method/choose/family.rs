@@ -123,7 +123,19 @@ impl Family {
             (Self::Local, None) if traits.what == MetricKind::Within => within(data)?,
             (Self::Local, None) => return Euclidean::new().fit(data, observer),
         };
-        Ok(Fit::new(mixed(&fit.metric, euclid, data.x)?, fit.outcome))
+        if euclid == 0.0 {
+            return Ok(Fit::new(fit.metric, fit.outcome));
+        }
+        // What was shown of the learned metric does not hold for the mixture.
+        let mut outcome = fit.outcome;
+        if let Some(gap) = outcome.gap {
+            outcome.notes.push(format!(
+                "the learned metric was certified to a relative gap of {gap:.1e} before it was mixed with the Euclidean one; \
+                 nothing is certified of the mixture"
+            ));
+        }
+        (outcome.objective, outcome.dual, outcome.gap) = (None, None, None);
+        Ok(Fit::new(mixed(&fit.metric, euclid, data.x)?, outcome))
     }
 }
 

@@ -176,17 +176,18 @@ impl Forms {
         let form = (variant, traits.slack.unwrap_or(slack), traits.diameter.unwrap_or(diameter));
         let trade_off = traits.c_rel.map_or(self.plain.trade_off, TradeOff::Relative);
         let plain = Plain { trade_off, ..self.lip.plain(self.lip.solver) }.in_form(form);
-        let mut fit = self.lip.fit_plain(plain, data, observer)?;
+        let mut fit = self.lip.fit_plain(plain.clone(), data, observer)?;
         if !self.left_out.is_empty() {
             fit.outcome.notes.push(self.not_tried());
         }
         if let Some(rank) = traits.rank.filter(|r| *r < fit.metric.rank()) {
             fit.outcome.notes.push(format!(
-                "cut to rank {rank} of {}: the directions of largest variance of the mapped rows; objective and gap are those \
-                 of the full-rank metric",
+                "cut to rank {rank} of {}: the directions of largest variance of the mapped rows; the gap is to the best metric of \
+                 any rank",
                 fit.metric.rank()
             ));
             fit.metric = leading(&principal(&fit.metric, data.x)?, rank)?;
+            plain.measure_again(data, &mut fit)?;
         }
         Ok(fit)
     }

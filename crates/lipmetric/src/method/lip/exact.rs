@@ -3,8 +3,8 @@
 use super::super::{Fit, Outcome, Training};
 use super::{Plain, TradeOff};
 use crate::pairs::Cloud;
-use crate::problem::{Certificate, Coordinates, SupportPair, Variant};
-use crate::solver::interior::{Ceiling, Settings, ceiling, fitted, path, solve, solve_near, value_at_zero};
+use crate::problem::{Certificate, Coordinates, Diameter, Problem, SupportPair, Variant, relative_gap};
+use crate::solver::interior::{Ceiling, Settings, bent, ceiling, fitted, path, solve, solve_near, value_at_zero};
 use crate::solver::{Observer, Solution, Status, Stop, Timed};
 use crate::{Error, Matrix, Metric, Result, linalg};
 
@@ -37,11 +37,16 @@ impl Plain {
         space.check()
     }
 
-    fn settings(&self, c: f64) -> Settings<'static> {
+    fn settings(&self, cloud: &Cloud, c: f64) -> Settings<'static> {
+        let (different, same) = cloud.pair_totals();
+        let all = if self.variant == Variant::Diameter { different + same } else { same };
+        let least = cloud.weight.iter().fold(f64::INFINITY, |m: f64, w| m.min(*w)).powi(2);
+        // The mean of the longest distances, where these are not even one pair, is the longest.
+        let longest = matches!(self.diameter, Diameter::Cvar(level) if level * all <= least);
         Settings {
             variant: self.variant,
             slack: self.slack,
-            diameter: self.diameter,
+            diameter: if longest { Diameter::Maximum } else { self.diameter },
             anchor: None,
             c,
             stop: Stop { tolerance: self.tolerance, max_iterations: self.max_iterations, memory: self.memory },
@@ -51,7 +56,8 @@ impl Plain {
     /// The anchor's metric, its scale fitted, and `gamma`.
     fn anchored(&self, space: &Coordinates, c: f64) -> Result<Option<(f64, Matrix)>> {
         let Some(anchor) = self.anchor else { return Ok(None) };
-        let (reference, diameter) = fitted(&space.cloud, self.settings(c), space.reference(anchor.towards)?)?;
+        let (reference, diameter) =
+            fitted(&space.cloud, self.settings(&space.cloud, c), space.reference(anchor.towards)?)?;
         let size: f64 = reference.as_slice().iter().map(|v| v * v).sum();
         Ok(Some((anchor.weight * c * diameter / size, reference)))
     }
@@ -62,7 +68,7 @@ impl Plain {
         if space.leak(self.variant)?.is_some() {
             return Ok(f64::INFINITY);
         }
-        match ceiling(&space.cloud, self.settings(1.0), observer)? {
+        match ceiling(&space.cloud, self.settings(&space.cloud, 1.0), observer)? {
             Ceiling { value, known: true } => Ok(value),
             Ceiling { .. } => Err(Error::Numerical {
                 place: "c_max",
@@ -85,25 +91,27 @@ impl Plain {
         let observer = &mut Timed::new(observer);
         let space = self.prepare(data)?;
         if let Some(leak) = space.leak(self.variant)? {
-            return Ok(fractions.iter().map(|&f| closed_form(&leak, TradeOff::Relative(f))).collect());
+            return fractions.iter().map(|&f| self.closed_form(data, &leak, TradeOff::Relative(f))).collect();
         }
-        let c_max = ceiling(&space.cloud, self.settings(1.0), observer)?;
+        let c_max = ceiling(&space.cloud, self.settings(&space.cloud, 1.0), observer)?;
         let trade_offs: Vec<f64> = fractions.iter().map(|f| f * c_max.value).collect();
         if self.anchor.is_some() {
             // The anchor depends on c: each fit has its own.
-            let single =
-                |c: &f64| self.at(&space, *c, None, observer).and_then(|s| finish(&space, data.x, s, *c, Some(c_max)));
+            let single = |c: &f64| {
+                let solution = self.at(&space, *c, None, observer)?;
+                self.finish(data, &space, solution, *c, Some(c_max))
+            };
             return trade_offs.iter().map(single).collect();
         }
-        let solutions = path(&space.cloud, self.settings(c_max.value), &trade_offs, observer)?;
-        solutions.into_iter().zip(&trade_offs).map(|(s, &c)| finish(&space, data.x, s, c, Some(c_max))).collect()
+        let solutions = path(&space.cloud, self.settings(&space.cloud, c_max.value), &trade_offs, observer)?;
+        solutions.into_iter().zip(&trade_offs).map(|(s, &c)| self.finish(data, &space, s, c, Some(c_max))).collect()
     }
 
     /// Solves the problem for one `c`.
     fn at(&self, space: &Coordinates, c: f64, start: Option<&Metric>, observer: &mut dyn Observer) -> Result<Solution> {
         let anchor = self.anchored(space, c)?;
         let anchor = anchor.as_ref().map(|(gamma, reference)| (*gamma, reference));
-        let settings = Settings { anchor, ..self.settings(c) };
+        let settings = Settings { anchor, ..self.settings(&space.cloud, c) };
         match start {
             None => solve(&space.cloud, settings, observer),
             Some(metric) => {
@@ -118,19 +126,19 @@ impl Plain {
         let observer = &mut Timed::new(observer);
         let space = self.prepare(data)?;
         if let Some(leak) = space.leak(self.variant)? {
-            return Ok(closed_form(&leak, self.trade_off));
+            return self.closed_form(data, &leak, self.trade_off);
         }
         let (c, c_max) = match self.trade_off {
             TradeOff::Absolute(c) => (c, None),
             TradeOff::Relative(fraction) => {
-                let c_max = ceiling(&space.cloud, self.settings(1.0), observer)?;
+                let c_max = ceiling(&space.cloud, self.settings(&space.cloud, 1.0), observer)?;
                 (fraction * c_max.value, Some(c_max))
             }
         };
         let solution = self.at(&space, c, data.start, observer)?;
         let zero = value_at_zero(&space.cloud, self.slack);
         if c_max.is_none() && self.anchor.is_none() && solution.bound >= zero * (1.0 - self.tolerance) {
-            let c_max = ceiling(&space.cloud, self.settings(1.0), observer)?.value;
+            let c_max = ceiling(&space.cloud, self.settings(&space.cloud, 1.0), observer)?.value;
             return Err(Error::parameter(
                 "c",
                 format!(
@@ -140,27 +148,92 @@ impl Plain {
                 ),
             ));
         }
-        finish(&space, data.x, solution, c, c_max)
+        self.finish(data, &space, solution, c, c_max)
     }
-}
 
-/// The metric in the user's coordinates, and the figures.
-fn finish(space: &Coordinates, x: &Matrix, solution: Solution, c: f64, c_max: Option<Ceiling>) -> Result<Fit> {
-    let mut notes = Vec::new();
-    if c_max.is_some_and(|c_max| !c_max.known) {
-        notes.push(format!(
-            "the time limit was reached before c_max was computed; c = {c} is based on an estimate of c_max"
-        ));
+    /// The problem on the given rows.
+    pub(super) fn problem(&self, data: &Training<'_>, c: f64) -> Result<Problem> {
+        let weights = self.class_weights.of_rows(data)?;
+        Ok(Problem::new((data.x, data.y.codes(), &weights), self.form(), c))
     }
-    notes.extend(note_duplicates(x, &space.cloud));
-    let known = c_max.filter(|c_max| c_max.known).map(|c_max| c_max.value);
-    let outcome = Outcome::of(&solution).with_trade_off(Some(c), known).with_notes(notes);
-    let metric = space.metric(&solution.factor)?;
-    let certificate = match solution.certificate {
-        Some(certificate) => space.certificate(certificate)?,
-        None => Certificate::nothing(metric.clone()),
-    };
-    Ok(Fit { metric, outcome, certificate: Some(certificate) })
+
+    /// The metric in the user's coordinates, and the figures: its objective measured on the given rows, and the bound that the
+    /// multipliers prove there.
+    fn finish(
+        &self,
+        data: &Training<'_>,
+        space: &Coordinates,
+        mut solution: Solution,
+        c: f64,
+        c_max: Option<Ceiling>,
+    ) -> Result<Fit> {
+        let mut notes = Vec::new();
+        if c_max.is_some_and(|c_max| !c_max.known) {
+            notes.push(format!(
+                "the time limit was reached before c_max was computed; c = {c} is based on an estimate of c_max"
+            ));
+        }
+        notes.extend(note_duplicates(data.x, &space.cloud));
+        let metric = space.metric(&solution.factor)?;
+        let mut certificate = match solution.certificate.take() {
+            Some(certificate) => space.certificate(certificate)?,
+            None => Certificate::nothing(metric.clone()),
+        };
+        let problem = self.problem(data, c)?;
+        let weights = self.class_weights.of_rows(data)?;
+        if weights.iter().any(|w| *w != 1.0) {
+            certificate.weights = weights;
+        }
+        let mut slack = vec![0.0; data.x.rows()];
+        space.cloud.origin.iter().zip(&solution.slack).for_each(|(&i, s)| slack[i] = *s);
+        let measured = problem.measure(&metric, &slack);
+        match self.anchored(space, c)? {
+            None => {
+                solution.objective = measured.objective;
+                solution.bound = problem.prove(&mut certificate, space.basis());
+                certificate.basis = (space.rank() < data.x.cols()).then(|| space.basis().clone());
+                certificate.slack = measured.slack;
+            }
+            // The pull towards the anchor is a term of its own, in the solver's coordinates.
+            Some((gamma, reference)) => {
+                let m = linalg::transposed_product(&solution.factor, &solution.factor);
+                solution.objective = measured.objective + bent(Some((gamma, &reference)), &m);
+            }
+        }
+        notes.extend(settle(&mut solution, self.tolerance));
+        let known = c_max.filter(|c_max| c_max.known).map(|c_max| c_max.value);
+        let outcome = Outcome::of(&solution).with_trade_off(Some(c), known).with_notes(notes);
+        Ok(Fit { metric, outcome, certificate: Some(certificate) })
+    }
+
+    /// The figures of a fit whose metric was changed afterwards: its objective, and the gap that is left to the bound.
+    pub(in crate::method) fn measure_again(&self, data: &Training<'_>, fit: &mut Fit) -> Result<()> {
+        let (Some(c), Some(bound)) = (fit.outcome.c, fit.outcome.dual) else { return Ok(()) };
+        let slack = fit.certificate.as_ref().map_or(&[][..], |certificate| &certificate.slack);
+        let measured = self.problem(data, c)?.measure(&fit.metric, slack);
+        fit.outcome.objective = Some(measured.objective);
+        fit.outcome.gap = Some(relative_gap(measured.objective, bound));
+        if let Some(certificate) = &mut fit.certificate {
+            certificate.slack = measured.slack;
+        }
+        Ok(())
+    }
+
+    /// Lip^I where directions without any within-class scatter separate the classes: the infimum is zero.
+    pub(super) fn closed_form(&self, data: &Training<'_>, metric: &Metric, trade_off: TradeOff) -> Result<Fit> {
+        let c = match trade_off {
+            TradeOff::Absolute(c) => Some(c),
+            TradeOff::Relative(_) => None,
+        };
+        let note = "some directions separate the classes with no variation within them (a leaked label, or as many features as \
+                    rows): the optimal objective is zero, and the metric uses only these directions";
+        let mut outcome = Outcome::new(Status::ClosedForm, 0).with_trade_off(c, None).with_notes(vec![note.to_owned()]);
+        let measured = self.problem(data, c.unwrap_or(1.0))?.measure(metric, &[]).objective;
+        (outcome.objective, outcome.dual) = (Some(measured), Some(0.0));
+        outcome.gap = (measured == 0.0).then_some(0.0);
+        let certificate = Certificate::nothing(metric.clone());
+        Ok(Fit { metric: metric.clone(), outcome, certificate: Some(certificate) })
+    }
 }
 
 /// A note where equal rows have different labels.
@@ -180,15 +253,19 @@ pub(super) fn note_duplicates(x: &Matrix, cloud: &Cloud) -> Option<String> {
     (count > 0).then(|| format!("pairs of equal rows with different labels: {count}; no metric can separate them"))
 }
 
-/// Lip^I where directions without any within-class scatter separate the classes: the infimum is zero.
-pub(super) fn closed_form(metric: &Metric, trade_off: TradeOff) -> Fit {
-    let c = match trade_off {
-        TradeOff::Absolute(c) => Some(c),
-        TradeOff::Relative(_) => None,
-    };
-    let note = "some directions separate the classes with no variation within them (a leaked label, or as many features as rows): \
-                the optimal objective is zero, and the metric uses only these directions";
-    let mut outcome = Outcome::new(Status::ClosedForm, 0).with_trade_off(c, None).with_notes(vec![note.to_owned()]);
-    (outcome.objective, outcome.dual, outcome.gap) = (Some(0.0), Some(0.0), Some(0.0));
-    Fit { metric: metric.clone(), outcome, certificate: Some(Certificate::nothing(metric.clone())) }
+/// How a run has ended, by what was shown on the given rows. Where the solver believed in more, a note says so.
+pub(super) fn settle(solution: &mut Solution, tolerance: f64) -> Option<String> {
+    let gap = relative_gap(solution.objective, solution.bound);
+    if gap <= tolerance {
+        solution.status = Status::Optimal;
+        return None;
+    }
+    if solution.status != Status::Optimal {
+        return None;
+    }
+    solution.status = Status::Stalled;
+    Some(format!(
+        "the solver reached its tolerance, but on the rows themselves a gap of {gap:.1e} is left: some rows are so near to each \
+         other, compared with the range of a feature, that the solver's arithmetic cannot tell them apart"
+    ))
 }

@@ -1,7 +1,7 @@
 //! Lip^D and Lip^I for many rows or many features, and as the paper solves them.
 
 use super::super::{Fit, Outcome, Training};
-use super::exact::{closed_form, note_duplicates};
+use super::exact::{note_duplicates, settle};
 use super::{Plain, Solver, TradeOff};
 use crate::linalg::proximal::Positive;
 use crate::pairs::Cloud;
@@ -101,7 +101,7 @@ impl Plain {
         self.check_large(data)?;
         let space = self.prepare(data)?;
         if let Some(leak) = space.leak(self.variant)? {
-            return Ok(closed_form(&leak, self.trade_off));
+            return self.closed_form(data, &leak, self.trade_off);
         }
         let mut notes = Vec::new();
         let (c, c_max) = match self.trade_off {
@@ -117,7 +117,7 @@ impl Plain {
             }
         };
         let zero = 2.0 * space.cloud.pair_totals().0;
-        let solution = match self.solver {
+        let mut solution = match self.solver {
             Solver::Paper => self.fit_paper(data, &space, c, observer)?,
             _ => self.fit_balanced(&space, c, data.start, observer)?,
         };
@@ -135,6 +135,8 @@ impl Plain {
             return Err(self.too_large(c, ceiling(&space.cloud, self.variant, observer)?.0));
         }
         let metric = Metric::new(solution.factor.clone())?;
+        solution.objective = self.problem(data, c)?.measure(&metric, &[]).objective;
+        notes.extend(settle(&mut solution, self.tolerance));
         let outcome = Outcome::of(&solution).with_trade_off(Some(c), c_max).with_notes(notes);
         Ok(Fit::new(metric, outcome))
     }

@@ -196,6 +196,39 @@ impl Pass for Longer {
     }
 }
 
+/// Different-label pairs below a length.
+pub(super) struct Shorter {
+    pub(super) length: f64,
+    /// At most this many of a row of tiles, the first.
+    pub(super) most: usize,
+}
+
+impl Pass for Shorter {
+    type Part = Vec<(u32, u32)>;
+
+    fn wanted(&self, kind: Kind) -> bool {
+        kind != Kind::Same
+    }
+
+    fn visit(&self, part: &mut Self::Part, run: Run<'_>) {
+        if !run.same {
+            let short = run.rho.iter().enumerate().filter(|(_, r)| **r < self.length);
+            let room = self.most.saturating_sub(part.len());
+            part.extend(short.take(room).map(|(k, _)| (run.i as u32, (run.j0 + k) as u32)));
+        }
+    }
+
+    fn merge(&self, into: &mut Self::Part, mut next: Self::Part) {
+        into.append(&mut next);
+    }
+}
+
+/// The different-label pairs below a length; where there are very many, the first of each row of tiles.
+pub(crate) fn shorter(cloud: &Cloud, embedding: &Embedding, length: f64) -> Vec<(u32, u32)> {
+    let most = (LONGER / cloud.tile_rows().max(1)).max(1);
+    scan(cloud, &[embedding], &Shorter { length, most }, &Threads).0
+}
+
 /// The pairs that exceed a length; where there are very many, the first of each row of tiles.
 pub(crate) fn longer(cloud: &Cloud, embedding: &Embedding, among: Among, length: f64) -> Vec<(u32, u32)> {
     let most = (LONGER / cloud.tile_rows().max(1)).max(1);

@@ -17,7 +17,7 @@ mod window;
 #[cfg(test)]
 pub(crate) mod tests;
 
-pub(crate) use far::{Beyond, Far, Long, Query, keep_longest, longer, same_length};
+pub(crate) use far::{Beyond, Far, Long, Query, keep_longest, longer, same_length, shorter};
 pub(crate) use hinge::{hinge, objective};
 pub(crate) use rounded::{Rounded, is_listed, rounded};
 pub(crate) use spread::spread;

@@ -15,7 +15,7 @@ const LARGE: usize = 150;
 const LEAST_PART: f64 = 1e-10;
 /// Where golden-section search looks inside its interval.
 const GOLDEN: (f64, f64) = (0.382, 0.618);
-/// What eigenvalues of whitened sums may be off by, relatively and per coordinate: some hundred roundings.
+/// What elements and eigenvalues of whitened sums may be off by, relatively and per coordinate: some hundred roundings.
 const ROUNDING: f64 = 1e-13;
 
 /// Sums over multipliers.
@@ -146,10 +146,20 @@ pub(crate) fn certify(multipliers: &Multipliers<'_>, mean: &Matrix, c: f64) -> R
     Ok(best)
 }
 
-/// The largest `s <= most` with `s push <= pull` in the order of matrices, `allowance` below where rounding could matter;
-/// zero where there is none, which is so where `pull` is not positive definite.
+/// The largest `s <= most` with `s push <= pull` in the order of matrices; zero where there is none, which is so where `pull` is
+/// not positive definite. Elements are sums of products that may be off by the part `allowance` of the roots of their diagonal
+/// elements: whatever that does is less than what is added to one diagonal, and taken from the other, here.
 fn feasible_scale(push: &Matrix, pull: &Matrix, most: f64, allowance: f64) -> Result<f64> {
-    let safe = linalg::largest_generalised(push, pull)? * (1.0 + allowance);
+    let safe = if allowance == 0.0 {
+        linalg::largest_generalised(push, pull)?
+    } else {
+        let changed = |m: &Matrix, by: f64| {
+            let mut out = m.clone();
+            (0..out.rows()).for_each(|k| out[(k, k)] *= 1.0 + by);
+            out
+        };
+        linalg::largest_generalised(&changed(push, allowance), &changed(pull, -allowance))? * (1.0 + allowance)
+    };
     Ok((1.0 / safe).min(most))
 }
 

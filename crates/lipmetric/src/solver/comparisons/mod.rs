@@ -306,6 +306,6 @@ impl<'a> Search<'a> {
     fn finish(self, status: Status) -> Solution {
         let iterations = self.iterations();
         let (factor, objective) = self.best.unwrap_or((Matrix::zeros(self.start.rows(), self.start.cols()), f64::NAN));
-        Solution { factor, objective, bound: self.bound.min(objective), status, iterations, certificate: None }
+        Solution { factor, objective, bound: self.bound, slack: Vec::new(), status, iterations, certificate: None }
     }
 }

@@ -4,7 +4,7 @@ use super::State;
 use super::rows::Rows;
 use crate::Matrix;
 use crate::linalg::{self, pack_lower, packed_len};
-use crate::pairs::{Cloud, weighted_outer};
+use crate::pairs::{Cloud, Differences, Points, weighted_outer};
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -20,7 +20,7 @@ const SQRT_2: f64 = std::f64::consts::SQRT_2;
 /// The rows in the coordinates of the current scaling.
 pub(super) struct Scaled<'a> {
     pub(super) rows: &'a Rows,
-    pub(super) x: Matrix,
+    pub(super) x: Points,
     pub(super) sums: Vec<Matrix>,
 }
 
@@ -28,7 +28,7 @@ impl<'a> Scaled<'a> {
     pub(super) fn new(cloud: &Cloud, state: &'a State, g: &Matrix) -> Self {
         Self {
             rows: &state.rows,
-            x: linalg::product(&cloud.x, g),
+            x: cloud.x.mapped(g),
             sums: state.rows.sums.iter().map(|a| linalg::congruence(a, g)).collect(),
         }
     }
@@ -40,9 +40,7 @@ impl<'a> Scaled<'a> {
         let signed = f * self.rows.sign(k);
         match self.rows.pair(k) {
             Some((i, j)) => {
-                for ((v, a), b) in d.iter_mut().zip(self.x.row(i)).zip(self.x.row(j)) {
-                    *v = a - b;
-                }
+                self.x.difference(i, j, d);
                 let mut at = 0;
                 for r in 0..p {
                     let t = signed * d[r] * SQRT_2;
@@ -68,9 +66,7 @@ impl<'a> Scaled<'a> {
             let (mut diff, mut mapped) = (vec![0.0; range.len() * p], vec![0.0; range.len() * p]);
             for (k, row) in range.clone().zip(diff.chunks_exact_mut(p)) {
                 if let Some((i, j)) = self.rows.pair(k) {
-                    for ((v, a), b) in row.iter_mut().zip(self.x.row(i)).zip(self.x.row(j)) {
-                        *v = a - b;
-                    }
+                    self.x.difference(i, j, row);
                 }
             }
             linalg::gemm_nn(&mut mapped, &diff, d.as_slice(), range.len(), p, p);

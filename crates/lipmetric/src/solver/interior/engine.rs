@@ -452,7 +452,7 @@ pub(super) fn begin<'a>(
 }
 
 /// The anchor's part of the objective.
-pub(super) fn bent(anchor: Option<(f64, &Matrix)>, m: &Matrix) -> f64 {
+pub(crate) fn bent(anchor: Option<(f64, &Matrix)>, m: &Matrix) -> f64 {
     let Some((gamma, reference)) = anchor else { return 0.0 };
     let mut apart = m.clone();
     linalg::add_scaled(&mut apart, -1.0, reference);

@@ -22,6 +22,7 @@ impl Engine<'_> {
         Ok(Solution {
             factor: best.factor.transpose(),
             objective: best.objective,
+            slack: best.slack,
             bound,
             status,
             iterations,
@@ -65,7 +66,7 @@ impl Engine<'_> {
             Diameter::Mean => (self.settings.c, 0.0),
         };
         let sides = Metric::new(self.sides_factor.transpose())?;
-        Ok(Certificate { pairs, mean, below, beyond, edge: self.edge, sides })
+        Ok(Certificate { pairs, mean, below, beyond, edge: self.edge, ..Certificate::nothing(sides) })
     }
 }
 

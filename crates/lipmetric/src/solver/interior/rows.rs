@@ -1,5 +1,5 @@
 use crate::Matrix;
-use crate::pairs::Cloud;
+use crate::pairs::{Cloud, Differences};
 use std::collections::HashSet;
 use std::hash::{BuildHasherDefault, Hasher};
 
@@ -163,10 +163,14 @@ impl Rows {
 
     /// `<A_k, M>` for every row.
     pub(super) fn products(&self, cloud: &Cloud, m: &Matrix, factor: &Matrix) -> Vec<f64> {
-        let z = crate::linalg::product(&cloud.x, factor);
+        let z = cloud.x.mapped(factor);
+        let mut d = vec![0.0; factor.cols()];
         (0..self.len())
             .map(|k| match self.pair(k) {
-                Some((i, j)) => z.row(i).iter().zip(z.row(j)).map(|(a, b)| (a - b) * (a - b)).sum(),
+                Some((i, j)) => {
+                    z.difference(i, j, &mut d);
+                    d.iter().map(|v| v * v).sum()
+                }
                 None => crate::linalg::inner(&self.sums[self.j[k] as usize], m),
             })
             .collect()

@@ -16,7 +16,7 @@ use super::tail::sample;
 use crate::linalg::{self, Cholesky};
 use crate::linalg::{pack, pack_square, packed_len, unpack};
 use crate::pairs::pass::{Among, is_listed};
-use crate::pairs::{Cloud, Embedding, Kind, Pass, Run, Threads, scan};
+use crate::pairs::{Cloud, Differences, Embedding, Kind, Pass, Run, Threads, scan};
 use crate::problem::{Variant, different_sum, mean_pair, relative_gap};
 use crate::solver::{Halt, Observer, Progress};
 use crate::{Matrix, Result};
@@ -312,15 +312,15 @@ impl<'a> Search<'a> {
             return h;
         }
         let scale = seen.zone_weight / listed / self.width;
-        let z = linalg::product(&self.cloud.x, &self.factor);
+        let z = self.cloud.x.mapped(&self.factor);
         let mut chunk = vec![0.0; CHUNK * (q + 1)];
         let mut difference = vec![0.0; p];
         for pairs in seen.zone.chunks(CHUNK) {
             for (row, &(i, j, w)) in chunk.chunks_exact_mut(q + 1).zip(pairs) {
                 let t = (w * scale).sqrt();
-                let (a, b) = (z.row(i as usize), z.row(j as usize));
                 let root = t.sqrt();
-                difference.iter_mut().zip(a).zip(b).for_each(|((d, a), b)| *d = root * (a - b));
+                z.difference(i as usize, j as usize, &mut difference);
+                difference.iter_mut().for_each(|d| *d *= root);
                 pack_square(&difference, &mut row[..q]);
                 row[q] = -t;
             }

@@ -158,7 +158,7 @@ pub(crate) fn solve_streamed(
     };
     let Streamed { best, bound, iterations, .. } = streamed;
     let factor = best.1.transpose();
-    Ok(Solution { factor, objective: best.0, bound, status, iterations, certificate: None })
+    Ok(Solution { factor, objective: best.0, bound, slack: Vec::new(), status, iterations, certificate: None })
 }
 
 /// Why a level ended.

@@ -337,6 +337,7 @@ impl<'a> Faithful<'a> {
         };
         let objective = current.unwrap_or_else(|| self.objective());
         Ok(Solution {
+            slack: Vec::new(),
             factor: self.m.factor.transpose(),
             objective,
             bound: best,

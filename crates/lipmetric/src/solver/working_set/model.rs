@@ -195,5 +195,5 @@ impl State {
 
 /// The points that rows refer to, mapped by a basis; the points themselves where there is none.
 pub(crate) fn points_within(cloud: &Cloud, basis: Option<&Matrix>) -> Matrix {
-    basis.map_or_else(|| cloud.x.clone(), |u| linalg::product(&cloud.x, u))
+    basis.map_or_else(|| (*cloud.x).clone(), |u| linalg::product(&cloud.x, u))
 }

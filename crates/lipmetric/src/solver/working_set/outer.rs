@@ -195,6 +195,7 @@ fn run(
         renewed = outer.look(inner)?;
     };
     Ok(Solution {
+        slack: Vec::new(),
         factor: outer.best.1.transpose(),
         objective: outer.best.0,
         bound: outer.bound,

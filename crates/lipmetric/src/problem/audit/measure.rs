@@ -1,0 +1,173 @@
+use super::{Diameter, Problem, Slack};
+use crate::pairs::pass::{Among, hinge};
+use crate::pairs::{Cloud, Embedding, Pass, Run, Threads, scan};
+use crate::{Matrix, Metric};
+use serde::{Deserialize, Serialize};
+
+/// Pairs whose lengths are put in order for the mean of the longest, at most; where there are more, the length from which on
+/// they count is taken from a sample, and the diameter is bounded from above.
+const MOST_LENGTHS: f64 = 2e7;
+/// Points of that sample.
+const SAMPLE: usize = 2_000;
+/// Violated margins that are listed to make slacks smaller, at most.
+const MOST_MARGINS: f64 = 2e7;
+/// How often each row's slack is made as small as the others allow: after two rounds hardly anything is left to gain.
+const ROUNDS: usize = 4;
+
+/// What a metric's objective is made of.
+#[derive(Debug, Clone)]
+pub(crate) struct Measured {
+    /// The objective; with a slack per row, for slacks that are feasible: not below the least objective of this metric.
+    pub(crate) objective: f64,
+    /// A slack for each given row, with a slack per row; else empty.
+    pub(crate) slack: Vec<f64>,
+}
+
+/// Everything that the objective needs of the pairs.
+struct Look<'a> {
+    cloud: &'a Cloud,
+    among: Among,
+    /// Whether all lengths are wanted, and all violated margins.
+    lengths: bool,
+    margins: bool,
+    /// Length beyond which the excess is summed up.
+    edge: f64,
+}
+
+#[derive(Default, Serialize, Deserialize)]
+struct Part {
+    hinge: f64,
+    longest: f64,
+    /// `sum of w rho` and `sum of w max(0, rho - edge)` over the pairs that bound the diameter.
+    sum: f64,
+    excess: f64,
+    /// Lengths of these pairs with their weights.
+    lengths: Vec<(f64, f64)>,
+    /// Different-label pairs nearer than the margin, with what is missing.
+    margins: Vec<(u32, u32, f64)>,
+}
+
+impl Pass for Look<'_> {
+    type Part = Part;
+
+    fn visit(&self, part: &mut Part, run: Run<'_>) {
+        let (own, others) = (self.cloud.weight[run.i], &self.cloud.weight[run.j0..]);
+        if !run.same {
+            part.hinge += hinge(self.cloud, &run);
+            if self.margins {
+                let short = run.rho.iter().enumerate().filter(|(_, r)| **r < 2.0);
+                part.margins.extend(short.map(|(k, r)| (run.i as u32, (run.j0 + k) as u32, 2.0 - r)));
+            }
+        }
+        if self.among.holds(run.same) {
+            for (&r, w) in run.rho.iter().zip(others) {
+                part.longest = if r > part.longest { r } else { part.longest };
+                part.sum += own * w * r;
+                part.excess += own * w * (r - self.edge).max(0.0);
+            }
+            if self.lengths {
+                part.lengths.extend(run.rho.iter().zip(others).map(|(&r, w)| (r, own * w)));
+            }
+        }
+    }
+
+    fn merge(&self, into: &mut Part, mut next: Part) {
+        into.hinge += next.hinge;
+        into.longest = into.longest.max(next.longest);
+        into.sum += next.sum;
+        into.excess += next.excess;
+        into.lengths.append(&mut next.lengths);
+        into.margins.append(&mut next.margins);
+    }
+}
+
+impl Problem {
+    /// The objective of a metric, from the differences of the given rows. With a slack per row `slack` are slacks to begin
+    /// from, for each given row; they need not be feasible.
+    pub(crate) fn measure(&self, metric: &Metric, slack: &[f64]) -> Measured {
+        let factor = metric.factor().transpose();
+        let pairs = 0.5 * (self.cloud.len() as f64).powi(2);
+        let tail = matches!(self.diameter, Diameter::Cvar(_));
+        let lengths = tail && pairs <= MOST_LENGTHS;
+        let edge = if tail && !lengths { self.guessed_edge(&factor) } else { f64::INFINITY };
+        let margins = self.slack == Slack::Instance;
+        let look = Look { cloud: &self.cloud, among: self.variant.bounding(), lengths, margins, edge };
+        let embedding = Embedding::careful(&self.cloud, &factor);
+        let (mut found, _) = scan(&self.cloud, &[&embedding], &look, &Threads);
+        let diameter = match self.diameter {
+            Diameter::Maximum => found.longest,
+            Diameter::Mean => found.sum / self.bounding(),
+            Diameter::Cvar(level) if lengths => mean_of_longest(&mut found.lengths, level * self.bounding()),
+            Diameter::Cvar(level) => edge + found.excess / (level * self.bounding()),
+        };
+        let (loss, slack) = match self.slack {
+            Slack::Pair => (found.hinge, Vec::new()),
+            Slack::Instance => self.least_slacks(&found.margins, slack),
+        };
+        Measured { objective: self.c * diameter + loss, slack }
+    }
+
+    /// The length from which on pairs count as the longest, in a sample.
+    fn guessed_edge(&self, factor: &Matrix) -> f64 {
+        let Diameter::Cvar(level) = self.diameter else { return f64::INFINITY };
+        let part = self.cloud.thinned(SAMPLE);
+        let look =
+            Look { cloud: &part, among: self.variant.bounding(), lengths: true, margins: false, edge: f64::INFINITY };
+        let mut lengths = scan(&part, &[&Embedding::careful(&part, factor)], &look, &Threads).0.lengths;
+        lengths.sort_unstable_by(|a, b| b.0.total_cmp(&a.0));
+        let total: f64 = lengths.iter().map(|l| l.1).sum();
+        let mut seen = 0.0;
+        let at = lengths.iter().find(|l| {
+            seen += l.1;
+            seen >= level * total
+        });
+        at.map_or(0.0, |l| l.0)
+    }
+
+    /// Slacks that are feasible for the violated margins and as small as a few rounds make them, their weighted sum first.
+    fn least_slacks(&self, margins: &[(u32, u32, f64)], given: &[f64]) -> (f64, Vec<f64>) {
+        let n = self.cloud.len();
+        let mut slack: Vec<f64> =
+            self.cloud.origin.iter().map(|&i| given.get(i).copied().filter(|s| *s > 0.0).unwrap_or(0.0)).collect();
+        let mut lift = vec![0.0f64; n];
+        for &(i, j, missing) in margins {
+            let short = 0.5 * (missing - slack[i as usize] - slack[j as usize]);
+            for p in [i as usize, j as usize] {
+                lift[p] = lift[p].max(short);
+            }
+        }
+        slack.iter_mut().zip(&lift).for_each(|(s, l)| *s += l);
+        if margins.len() as f64 <= MOST_MARGINS {
+            let mut of_row: Vec<Vec<(u32, f64)>> = vec![Vec::new(); n];
+            for &(i, j, missing) in margins {
+                of_row[i as usize].push((j, missing));
+                of_row[j as usize].push((i, missing));
+            }
+            for _ in 0..ROUNDS {
+                for i in 0..n {
+                    slack[i] = of_row[i].iter().fold(0.0, |s: f64, &(j, missing)| s.max(missing - slack[j as usize]));
+                }
+            }
+        }
+        let loss = slack.iter().zip(&self.cloud.weight).map(|(s, w)| s * w).sum();
+        let rows = self.cloud.origin.iter().max().map_or(0, |m| m + 1).max(given.len());
+        let mut out = vec![0.0; rows];
+        self.cloud.origin.iter().zip(&slack).for_each(|(&i, s)| out[i] = *s);
+        (loss, out)
+    }
+}
+
+/// The weighted mean of the longest, as many as weigh `wanted`.
+fn mean_of_longest(lengths: &mut [(f64, f64)], wanted: f64) -> f64 {
+    lengths.sort_unstable_by(|a, b| b.0.total_cmp(&a.0));
+    let (mut left, mut sum) = (wanted, 0.0);
+    for &(r, w) in lengths.iter() {
+        let taken = w.min(left);
+        sum += taken * r;
+        left -= taken;
+        if left <= 0.0 {
+            break;
+        }
+    }
+    sum / wanted
+}

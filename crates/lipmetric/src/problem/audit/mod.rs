@@ -1,0 +1,47 @@
+//! What is true of a metric on the rows as they were given, whatever a solver believes.
+//!
+//! Solvers work in coordinates where the rows are well scaled, with fast distances (`|z_i|^2 + |z_j|^2 - 2 z_i . z_j`). Where
+//! rows are much nearer to each other than the range of the features, that loses digits: a solver's objective may then not be
+//! that of its metric, and its multipliers not feasible. So neither is reported. The objective is measured anew on the given rows,
+//! from differences ([`Problem::measure`]); the bound is proved anew from the multipliers, on exact differences and in twice the
+//! usual precision, with an allowance for all rounding that is left ([`Problem::prove`]).
+
+mod measure;
+mod prove;
+
+use super::{Diameter, Slack, Variant};
+use crate::Matrix;
+use crate::pairs::Cloud;
+
+/// A problem on the rows as they were given.
+#[derive(Debug, Clone)]
+pub(crate) struct Problem {
+    /// The given rows of positive weight, sorted by class.
+    cloud: Cloud,
+    variant: Variant,
+    slack: Slack,
+    diameter: Diameter,
+    c: f64,
+}
+
+impl Problem {
+    pub(crate) fn new(
+        (x, class, weight): (&Matrix, &[u32], &[f64]),
+        (variant, slack, diameter): (Variant, Slack, Diameter),
+        c: f64,
+    ) -> Self {
+        Self { cloud: Cloud::new(x, class, weight), variant, slack, diameter, c }
+    }
+
+    /// The total weight of the pairs that bound the diameter.
+    fn bounding(&self) -> f64 {
+        let (different, same) = self.cloud.pair_totals();
+        match self.variant {
+            Variant::Diameter => different + same,
+            Variant::Intra => same,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,143 @@
+use super::*;
+use crate::problem::{Certificate, SupportPair};
+use crate::{Matrix, Metric};
+
+const FORMS: [(Variant, Slack); 4] = [
+    (Variant::Diameter, Slack::Pair),
+    (Variant::Diameter, Slack::Instance),
+    (Variant::Intra, Slack::Pair),
+    (Variant::Intra, Slack::Instance),
+];
+
+/// Two classes, weights, and two rows of different label that are 1e-9 apart, far from the origin.
+fn rows() -> (Matrix, Vec<u32>, Vec<f64>) {
+    let x = Matrix::from_rows(&[
+        [1000.0, 0.1],
+        [1000.0 + 1e-9, 0.1],
+        [1001.5, -0.7],
+        [999.2, 0.9],
+        [1000.3, 0.4],
+        [1002.0, 1.1],
+    ]);
+    (x, vec![0, 1, 0, 1, 1, 0], vec![1.0, 1.0, 2.0, 0.5, 1.0, 1.0])
+}
+
+fn problem((variant, slack): (Variant, Slack), diameter: Diameter, c: f64) -> Problem {
+    let (x, class, weight) = rows();
+    Problem::new((&x, &class, &weight), (variant, slack, diameter), c)
+}
+
+/// `rho` of two rows, from their difference.
+fn rho(x: &Matrix, factor: &Matrix, i: usize, j: usize) -> f64 {
+    let mapped = |k: usize| (0..x.cols()).map(|a| factor[(k, a)] * (x[(i, a)] - x[(j, a)])).sum::<f64>();
+    (0..factor.rows()).map(|k| mapped(k).powi(2)).sum()
+}
+
+fn pairs(class: &[u32], wanted: impl Fn(bool) -> bool) -> Vec<(usize, usize)> {
+    let all = (0..class.len()).flat_map(|i| (0..i).map(move |j| (i, j)));
+    all.filter(|&(i, j)| wanted(class[i] == class[j])).collect()
+}
+
+#[test]
+fn the_objective_is_that_of_a_double_loop_over_differences() {
+    let (x, class, weight) = rows();
+    // Large enough that the near rows are about as far apart as the kink.
+    let factor = Matrix::from_rows(&[[1e9, 3.0], [0.2, 0.5]]);
+    let metric = Metric::new(factor.clone()).unwrap();
+    let w = |&(i, j): &(usize, usize)| weight[i] * weight[j];
+    for (variant, slack) in FORMS {
+        for diameter in [Diameter::Maximum, Diameter::Mean, Diameter::Cvar(0.3)] {
+            let bounding = pairs(&class, |same| variant == Variant::Diameter || same);
+            let all: f64 = bounding.iter().map(w).sum();
+            let mut lengths: Vec<(f64, f64)> = bounding.iter().map(|p| (rho(&x, &factor, p.0, p.1), w(p))).collect();
+            lengths.sort_by(|a, b| b.0.total_cmp(&a.0));
+            let tail = |t: f64| t + lengths.iter().map(|l| l.1 * (l.0 - t).max(0.0)).sum::<f64>() / (0.3 * all);
+            let extent = match diameter {
+                Diameter::Maximum => lengths[0].0,
+                Diameter::Mean => lengths.iter().map(|l| l.0 * l.1).sum::<f64>() / all,
+                Diameter::Cvar(_) => lengths.iter().map(|l| tail(l.0)).fold(f64::INFINITY, f64::min),
+            };
+            let measured = problem((variant, slack), diameter, 1e-12).measure(&metric, &[]);
+            let different = pairs(&class, |same| !same);
+            let loss: f64 = match slack {
+                Slack::Pair => different.iter().map(|p| w(p) * (2.0 - rho(&x, &factor, p.0, p.1)).max(0.0)).sum(),
+                Slack::Instance => {
+                    for p in &different {
+                        let short = 2.0 - rho(&x, &factor, p.0, p.1) - measured.slack[p.0] - measured.slack[p.1];
+                        assert!(short <= 1e-12, "{p:?} lacks {short}");
+                    }
+                    measured.slack.iter().zip(&weight).map(|(s, w)| s * w).sum()
+                }
+            };
+            let expected = 1e-12 * extent + loss;
+            assert!((measured.objective / expected - 1.0).abs() < 1e-12, "{} and {expected}", measured.objective);
+        }
+    }
+}
+
+#[test]
+fn slacks_are_as_small_as_the_others_allow() {
+    let (_, class, _) = rows();
+    let problem = problem((Variant::Diameter, Slack::Instance), Diameter::Maximum, 1.0);
+    let metric = Metric::new(Matrix::from_rows(&[[0.3, 0.2]])).unwrap();
+    let generous = vec![5.0; class.len()];
+    let (from_much, from_none) = (problem.measure(&metric, &generous), problem.measure(&metric, &[]));
+    assert!(from_much.objective < 5.0 * class.len() as f64);
+    assert!((from_much.objective / from_none.objective - 1.0).abs() < 0.5);
+}
+
+/// Some multipliers on some pairs: nothing about them is feasible.
+fn certificate(variant: Variant, slack: Slack) -> Certificate {
+    let (_, class, _) = rows();
+    let push = |(k, (first, second))| SupportPair { first, second, pushes: true, multiplier: 0.3 + 0.1 * k as f64 };
+    let pull = |(k, (first, second))| SupportPair { first, second, pushes: false, multiplier: 2.0 + k as f64 };
+    let different = pairs(&class, |same| !same).into_iter().enumerate();
+    let bounding = pairs(&class, |same| variant == Variant::Diameter || same).into_iter().enumerate().step_by(2);
+    let below = if slack == Slack::Pair { 0.4 } else { 0.0 };
+    let sides = Metric::new(Matrix::from_rows(&[[0.4, 0.1]])).unwrap();
+    let listed = different.skip(3).map(push).chain(bounding.map(pull)).collect();
+    Certificate { pairs: listed, mean: 0.2, below, ..Certificate::nothing(sides) }
+}
+
+#[test]
+fn whatever_the_multipliers_are_what_is_left_of_them_is_feasible_and_below_every_objective() {
+    let (x, class, weight) = rows();
+    for (variant, slack) in FORMS {
+        for diameter in [Diameter::Maximum, Diameter::Mean, Diameter::Cvar(0.4)] {
+            let c = 3.0;
+            let problem = problem((variant, slack), diameter, c);
+            let mut certificate = certificate(variant, slack);
+            let bound = problem.prove(&mut certificate, &Matrix::identity(2));
+            assert!(bound > 0.0, "{variant:?} {slack:?} {diameter:?}");
+            let mut load = vec![0.0; class.len()];
+            let mut eta = certificate.mean;
+            for p in &certificate.pairs {
+                assert!(p.multiplier >= 0.0);
+                if p.pushes {
+                    load[p.first] += p.multiplier;
+                    load[p.second] += p.multiplier;
+                    assert!(slack == Slack::Instance || p.multiplier <= weight[p.first] * weight[p.second]);
+                } else {
+                    eta += p.multiplier;
+                }
+            }
+            assert!(eta <= c);
+            assert!(slack == Slack::Pair || load.iter().zip(&weight).all(|(l, w)| l <= w), "{load:?}");
+            for scale in [1e-6, 1e-3, 0.1, 1.0, 10.0, 1e3, 1e9] {
+                for [a, b] in [[1.0, 0.0], [0.0, 1.0], [0.7, -0.7], [0.6, 0.8]] {
+                    let metric = Metric::new(Matrix::from_rows(&[[scale * a, scale * b]])).unwrap();
+                    let objective = problem.measure(&metric, &[]).objective;
+                    assert!(bound <= objective, "{bound} above {objective} at {scale} ({a}, {b})");
+                }
+            }
+            assert_eq!(x.rows(), class.len());
+        }
+    }
+}
+
+#[test]
+fn no_multipliers_prove_nothing() {
+    let problem = problem((Variant::Diameter, Slack::Pair), Diameter::Maximum, 1.0);
+    let mut nothing = Certificate::nothing(Metric::new(Matrix::identity(2)).unwrap());
+    assert_eq!(problem.prove(&mut nothing, &Matrix::identity(2)), 0.0);
+}
