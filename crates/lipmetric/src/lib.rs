@@ -53,6 +53,7 @@
 //! | margins, ratios, extensions, bounds, certified radii | [`lipschitz`] |
 //! | all of it in one piece: predict, explain, certify, map | [`model`] |
 //! | scores, comparisons, statistical tests | [`evaluate`] |
+//! | a certificate checked in exact arithmetic | [`verify`] |
 //!
 //! Nothing in this crate reads files or prints: `lipmetric-io` and `lipmetric-cli` do.
 
@@ -70,6 +71,7 @@ mod pairs;
 pub mod prepare;
 pub mod problem;
 pub mod solver;
+pub mod verify;
 
 pub use data::{Labels, Matrix};
 pub use error::{Error, Result};

@@ -26,6 +26,7 @@ pub use vote::Voting;
 use crate::classify::Prediction;
 use crate::method::{Outcome, Spec};
 use crate::prepare::Preparation;
+use crate::problem::Certificate;
 use crate::{Error, Labels, Matrix, Metric, Result};
 use classifier::{Decide, Mapped};
 
@@ -63,6 +64,8 @@ pub struct Model {
     pub classifier: Classifier,
     /// The rows it predicts from; without them the model can only map.
     pub training: Option<TrainingRows>,
+    /// The multipliers that prove the outcome's bound, where they were kept ([`Recipe::keeping_certificate`]).
+    pub certificate: Option<Certificate>,
 }
 
 /// The method that learned a metric.
@@ -95,7 +98,7 @@ impl Model {
             return Err(Error::shape("numbers of rows of the classes", classes.len(), class_counts.len()));
         }
         let Provenance { spec, used, outcome } = learned;
-        Ok(Self { spec, used, preparation, classes, class_counts, metric, outcome, classifier, training: None })
+        Ok(Self { spec, used, preparation, classes, class_counts, metric, outcome, classifier, training: None, certificate: None })
     }
 
     /// The same with the prepared rows that it was learned from, to predict by.
@@ -118,6 +121,17 @@ impl Model {
             return Err(Error::data(format!("training row {i}, feature {j} is {}: values must be finite", x[(i, j)])));
         }
         self.training = Some(rows);
+        Ok(self)
+    }
+
+    /// The same with the multipliers that prove the outcome's bound.
+    ///
+    /// # Errors
+    /// If there are no training rows, or the certificate is not one of these rows.
+    pub fn with_certificate(mut self, certificate: Certificate) -> Result<Self> {
+        let rows = self.training_rows()?;
+        certificate.check(rows.x.rows(), rows.x.cols())?;
+        self.certificate = Some(certificate);
         Ok(self)
     }
 

@@ -10,7 +10,7 @@ mod bound;
 
 pub(crate) use bound::{Bound, Mix, Multipliers, certify, is_positive, tested_scale};
 
-use crate::{Matrix, Metric};
+use crate::{Error, Matrix, Metric, Result};
 
 /// A pair of rows with a nonzero multiplier: what the optimum rests on.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -24,6 +24,14 @@ pub struct SupportPair {
     pub pushes: bool,
     /// The multiplier: `lambda` of a pair that is pushed, `eta` of one that bounds the diameter.
     pub multiplier: f64,
+}
+
+impl SupportPair {
+    /// A pair and its multiplier.
+    #[must_use]
+    pub fn new(first: usize, second: usize, pushes: bool, multiplier: f64) -> Self {
+        Self { first, second, pushes, multiplier }
+    }
 }
 
 /// Multipliers `lambda` (pairs of different label) and `eta` (pairs that bound the diameter) that are feasible for the dual
@@ -58,7 +66,8 @@ pub struct Certificate {
 
 impl Certificate {
     /// No multiplier at all: proves that the objective is not below zero.
-    pub(crate) fn nothing(sides: Metric) -> Self {
+    #[must_use]
+    pub fn nothing(sides: Metric) -> Self {
         Self {
             pairs: Vec::new(),
             mean: 0.0,
@@ -70,6 +79,41 @@ impl Certificate {
             slack: Vec::new(),
             basis: None,
         }
+    }
+
+    /// Whether it can be one of so many rows of so many features: its sizes and row numbers, and that all numbers are finite.
+    ///
+    /// # Errors
+    /// If not: the message says what does not fit.
+    pub fn check(&self, rows: usize, features: usize) -> Result<()> {
+        if self.sides.features() != features {
+            return Err(Error::shape("features of the certificate's metric", features, self.sides.features()));
+        }
+        if let Some(basis) = self.basis.as_ref().filter(|b| b.cols() != features) {
+            return Err(Error::shape("features of the certificate's basis", features, basis.cols()));
+        }
+        for (what, values) in [("weights", &self.weights), ("slacks", &self.slack)] {
+            if !values.is_empty() && values.len() != rows {
+                return Err(Error::shape(format!("the certificate's {what}"), rows, values.len()));
+            }
+            if let Some(i) = values.iter().position(|v| !v.is_finite()) {
+                return Err(Error::data(format!("number {i} of the certificate's {what} is {}", values[i])));
+            }
+        }
+        if let Some(i) = self.weights.iter().position(|w| *w < 0.0) {
+            return Err(Error::data(format!("weight {i} of the certificate is {}: none may be negative", self.weights[i])));
+        }
+        if let Some(p) = self.pairs.iter().find(|p| p.first >= rows || p.second >= rows) {
+            let (i, j) = (p.first, p.second);
+            return Err(Error::data(format!("the certificate names rows {i} and {j}, but there are {rows}, from 0")));
+        }
+        let shared = [self.mean, self.below, self.beyond, self.edge];
+        let basis = self.basis.iter().flat_map(|b| b.as_slice());
+        let all = self.pairs.iter().map(|p| &p.multiplier).chain(&shared).chain(basis);
+        if all.into_iter().any(|v| !v.is_finite()) {
+            return Err(Error::data("a multiplier of the certificate, or its basis, is not finite"));
+        }
+        Ok(())
     }
 }
 
