@@ -1,6 +1,8 @@
 //! What can be typed.
 
-use crate::commands::{compare, completions, datasets, evaluate, fit, inspect, man, margins, path, predict, transform};
+use crate::commands::{
+    compare, completions, datasets, evaluate, fit, inspect, man, margins, path, predict, transform, verify,
+};
 use clap::{ArgAction, Args, Parser, Subcommand};
 use std::num::NonZeroUsize;
 
@@ -36,7 +38,7 @@ Exit codes:
   1    failed
   2    usage: wrong command line
   3    bad data: a file cannot be used; the message says where
-  4    not converged: the best result is still written
+  4    not converged: the best result is still written; of `verify`: a claim does not hold
   130  interrupted by Ctrl-C: a model that was asked for is still written
 
 Environment:
@@ -67,6 +69,7 @@ pub(crate) enum Command {
     Margins(margins::Args),
     Path(path::Args),
     Inspect(inspect::Args),
+    Verify(verify::Args),
     Datasets(datasets::Args),
     Completions(completions::Args),
     Man(man::Args),

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 pub(crate) type Result<T = (), E = Failure> = std::result::Result<T, E>;
 
-/// Why the program ends other than well. Exit codes: 1 failed, 2 usage, 3 bad data, 4 not converged, 130 interrupted.
+/// Why the program ends other than well. Exit codes: 1 failed, 2 usage, 3 bad data, 4 not converged or not proved, 130 interrupted.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
     #[error("{0}")]
@@ -17,6 +17,8 @@ pub(crate) enum Failure {
     Failed(String),
     #[error("{0}")]
     NotConverged(String),
+    #[error("{0}")]
+    NotProved(String),
     #[error("interrupted{0}")]
     Interrupted(String),
     #[error("broken pipe")]
@@ -30,7 +32,7 @@ impl Failure {
             Self::Failed(_) => 1,
             Self::Usage(_) => 2,
             Self::Data(_) => 3,
-            Self::NotConverged(_) => 4,
+            Self::NotConverged(_) | Self::NotProved(_) => 4,
             Self::Interrupted(_) => 130,
         }
     }

@@ -5,6 +5,7 @@
 //! | `L` | f64, rank x features | the metric's factor: `rho(x, y) = ||L (x - y)||^2` on prepared features |
 //! | `train.x` | f64, rows x features | the prepared training rows (absent if the model was stored without them) |
 //! | `train.y` | u32, rows | their classes, as indices into `classes` |
+//! | `certificate.*` | | the multipliers that prove the bound, where `fit --certificate` kept them (docs/model-file.md) |
 //!
 //! The metadata entry `lipmetric` is a JSON object: `format_version`, `program_version`, `checksum`, and `model`, which
 //! holds the method and its parameters (`spec` as given, `used` as the fit had them), the preparation steps, the columns' names,
@@ -12,20 +13,23 @@
 //! The checksum is the SHA-256 of the model's JSON text and every tensor, so that a file that was changed or damaged is
 //! never used. No time or place of writing is stored: the same fit gives the same bytes.
 
+mod certificate;
 mod first;
+mod tensors;
 
 use crate::{Error, Result, Source, atomic_write};
 use lipmetric::method::{Outcome, Spec};
 use lipmetric::model::{Classifier, Model, Provenance, TrainingRows, Voting};
 use lipmetric::prepare::Preparation;
-use lipmetric::{Labels, Matrix, Metric};
-use safetensors::tensor::{Dtype, SafeTensorError, SafeTensors, TensorView};
+use lipmetric::{Labels, Metric};
+use safetensors::tensor::{SafeTensorError, SafeTensors, TensorView};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::path::Path;
+use tensors::{Tensors, Written, codes, matrix};
 
 /// The format that this program writes, and the newest that it reads.
 pub const FORMAT_VERSION: u32 = 2;
@@ -58,6 +62,9 @@ struct Description<'a> {
     class_counts: Cow<'a, [usize]>,
     feature_names: Vec<String>,
     preparation: Cow<'a, Preparation>,
+    /// What of a certificate is no tensor.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    certificate: Option<certificate::Shared>,
 }
 
 /// A model as a file holds it.
@@ -83,6 +90,9 @@ pub fn model_to_bytes(model: &Model) -> Result<Vec<u8>> {
     let Some(voting) = model.classifier.voting() else {
         return Err(fail(&format!("the format has no place for a model that predicts by {}", model.classifier)));
     };
+    if model.certificate.is_some() && model.training.is_none() {
+        return Err(fail(&"a certificate is one of the training rows, which are not there"));
+    }
     let description = Description {
         spec: Cow::Borrowed(&model.spec),
         used: Cow::Borrowed(&model.used),
@@ -92,16 +102,17 @@ pub fn model_to_bytes(model: &Model) -> Result<Vec<u8>> {
         class_counts: Cow::Borrowed(&model.class_counts),
         feature_names: model.preparation.feature_names(),
         preparation: Cow::Borrowed(&model.preparation),
+        certificate: model.certificate.as_ref().map(certificate::Shared::of),
     };
     let text = serde_json::to_string(&description).map_err(|e| fail(&e))?;
-    let mut tensors: BTreeMap<&str, (Dtype, Vec<usize>, Vec<u8>)> = BTreeMap::new();
-    let f64s = |m: &Matrix| m.as_slice().iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<u8>>();
-    let factor = model.metric.factor();
-    tensors.insert("L", (Dtype::F64, vec![factor.rows(), factor.cols()], f64s(factor)));
+    let mut tensors = Written::new();
+    tensors.insert("L", matrix(model.metric.factor()));
     if let Some(rows) = &model.training {
-        tensors.insert("train.x", (Dtype::F64, vec![rows.x.rows(), rows.x.cols()], f64s(&rows.x)));
-        let codes = rows.y.codes().iter().flat_map(|c| c.to_le_bytes()).collect();
-        tensors.insert("train.y", (Dtype::U32, vec![rows.y.len()], codes));
+        tensors.insert("train.x", matrix(&rows.x));
+        tensors.insert("train.y", codes(vec![rows.y.len()], rows.y.codes().iter().copied()));
+    }
+    if let Some(certificate) = &model.certificate {
+        certificate::write(certificate, &mut tensors);
     }
     let views = tensors
         .iter()
@@ -193,26 +204,14 @@ pub fn model_from_bytes(origin: &str, bytes: &[u8]) -> Result<StoredModel> {
 }
 
 fn assemble(d: Description<'_>, views: &[(String, TensorView<'_>)]) -> Result<Model, String> {
-    let find = |name: &str| views.iter().find(|(n, _)| n == name).map(|(_, v)| v);
-    let matrix = |name: &str| -> Result<Option<Matrix>, String> {
-        let Some(view) = find(name) else { return Ok(None) };
-        match (view.dtype(), view.shape()) {
-            (Dtype::F64, &[rows, cols]) => {
-                let values = view.data().chunks_exact(8).map(|b| f64::from_le_bytes(word(b))).collect();
-                Matrix::from_vec(rows, cols, values).map(Some).map_err(|e| e.to_string())
-            }
-            _ => Err(format!("tensor `{name}` is not a matrix of 64-bit floats")),
-        }
-    };
-    let factor = matrix("L")?.ok_or("the factor L is absent")?;
-    let training = match (matrix("train.x")?, find("train.y")) {
+    let tensors = Tensors(views);
+    let factor = tensors.matrix("L")?.ok_or("the factor L is absent")?;
+    let training = match (tensors.matrix("train.x")?, tensors.codes("train.y")?) {
         (None, None) => None,
-        (Some(x), Some(y)) if y.dtype() == Dtype::U32 && y.shape() == [x.rows()] => {
-            let codes: Vec<u32> = y.data().chunks_exact(4).map(|b| u32::from_le_bytes(word(b))).collect();
-            Some((x, codes))
-        }
+        (Some(x), Some((shape, codes))) if shape == [x.rows()] => Some((x, codes)),
         _ => return Err("the training rows and their classes do not fit together".to_owned()),
     };
+    let certificate = d.certificate.map(|shared| certificate::read(&shared, &tensors)).transpose()?;
     let model = || -> lipmetric::Result<Model> {
         let labels = training.map(|(x, codes)| Ok((x, Labels::from_codes(d.classes.to_vec(), codes)?))).transpose()?;
         let learned =
@@ -220,18 +219,16 @@ fn assemble(d: Description<'_>, views: &[(String, TensorView<'_>)]) -> Result<Mo
         let classes = (d.classes.into_owned(), d.class_counts.into_owned());
         let classifier = Classifier::Vote(d.voting);
         let model = Model::new(learned, Metric::new(factor)?, d.preparation.into_owned(), classes, classifier)?;
-        match labels {
-            Some((x, y)) => model.with_training(TrainingRows { x, y }),
+        let model = match labels {
+            Some((x, y)) => model.with_training(TrainingRows { x, y })?,
+            None => model,
+        };
+        match certificate {
+            Some(certificate) => model.with_certificate(certificate),
             None => Ok(model),
         }
     };
     model().map_err(|e| e.to_string())
-}
-
-fn word<const N: usize>(bytes: &[u8]) -> [u8; N] {
-    let mut word = [0; N];
-    word.copy_from_slice(bytes);
-    word
 }
 
 /// SHA-256 of the description and of each tensor's name, shape and bytes, in the order of the names.

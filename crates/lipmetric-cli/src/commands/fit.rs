@@ -30,6 +30,7 @@ Examples:
   lipmetric fit echo.csv --method lip-i --c auto
   lipmetric fit echo.csv --ignore epss --fill mean --scale minmax --json
   lipmetric fit echo.csv --method lip-d --slack pair --c 1 --tol 1e-9
+  lipmetric fit echo.csv --method lip-d --certificate --model echo.lip
   lipmetric fit echo.csv --method lmnn --targets 2 --k auto
   lipmetric fit echo.csv --method nca --n-components 2 --init lda
   lipmetric inspect --spec echo.lip | lipmetric fit echo.csv --spec -")]
@@ -49,6 +50,9 @@ pub(crate) struct Args {
     /// Leave the training rows out of the model: it can then map rows, but not predict
     #[arg(long, requires = "model", help_heading = "Output")]
     without_rows: bool,
+    /// Keep the multipliers that prove the bound in the model, for `lipmetric verify` (the exact solver of lip-d, lip-i and lip)
+    #[arg(long, requires = "model", conflicts_with = "without_rows", help_heading = "Output")]
+    certificate: bool,
     /// Print the result as JSON
     #[arg(long, help_heading = "Output")]
     json: bool,
@@ -93,7 +97,8 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
     let triplets = args.triplets.as_ref().map(|path| read_triplets(&Source::new(path))).transpose()?;
     let start = args.method.start()?;
     let recipe = args.rows.prepare.recipe(&spec, args.method.voting.settings_for(&spec));
-    let recipe = recipe.starting_from(start.as_ref()).comparing(triplets.as_deref());
+    let recipe =
+        recipe.starting_from(start.as_ref()).comparing(triplets.as_deref()).keeping_certificate(args.certificate);
     let watch = Stopwatch::start();
     let mut observer = Budget::new(time_limit(args.time_limit)?, session.fit_observer());
     let mut model = recipe.fit(&data, None, &mut observer)?;

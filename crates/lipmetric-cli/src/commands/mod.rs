@@ -12,6 +12,7 @@ pub(crate) mod path;
 pub(crate) mod predict;
 mod shared;
 pub(crate) mod transform;
+pub(crate) mod verify;
 
 use crate::cli::Command;
 use crate::failure::Result;
@@ -27,6 +28,7 @@ pub(crate) fn run(command: Command, session: &Session) -> Result {
         Command::Margins(args) => margins::run(&args, session),
         Command::Path(args) => path::run(&args, session),
         Command::Inspect(args) => inspect::run(&args),
+        Command::Verify(args) => verify::run(&args),
         Command::Datasets(args) => datasets::run(&args, session),
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => man::run(&args),

@@ -34,6 +34,7 @@ fn every_example_in_the_help_works_as_printed() {
         "margins",
         "path",
         "inspect",
+        "verify",
         "datasets",
         "completions",
         "man",

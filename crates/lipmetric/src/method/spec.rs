@@ -86,6 +86,43 @@ impl Spec {
         }
     }
 
+    /// Checks that a fit on these rows gives a certificate ([`Fit::certificate`]) of the metric that it gives.
+    ///
+    /// # Errors
+    /// If not: the message says why, and what to do.
+    pub fn check_certificate(&self, data: &Training<'_>) -> Result<()> {
+        let refused = |why: String| Err(Error::parameter("certificate", why));
+        let Self::Lip(lip) = self else {
+            let name = self.name();
+            return refused(format!(
+                "{name} gives none: its bound does not come from multipliers of pairs; lip-d, lip-i and lip give one"
+            ));
+        };
+        if lip.anchor.is_some() {
+            return refused("with an anchor there is none that could be checked; leave out `anchor`".to_owned());
+        }
+        if lip.rank.is_auto() {
+            return refused(
+                "it is one of the whole metric, of which `rank = auto` keeps a part; leave that out".to_owned(),
+            );
+        }
+        let solver = match lip.solver {
+            Solver::Auto if lip.chooses() => Solver::automatic(data.x.rows(), data.x.cols()),
+            Solver::Auto => match self.used(data)? {
+                Self::Lip(used) => used.solver,
+                _ => Solver::Auto,
+            },
+            given => given,
+        };
+        if solver != Solver::Exact {
+            let name = solver.name();
+            return refused(format!(
+                "the solver `{name}` keeps no multipliers; only the exact one does: `solver = exact`"
+            ));
+        }
+        Ok(())
+    }
+
     /// Whether something is chosen by cross-validation.
     #[must_use]
     pub fn chooses(&self) -> bool {

@@ -98,7 +98,18 @@ impl Model {
             return Err(Error::shape("numbers of rows of the classes", classes.len(), class_counts.len()));
         }
         let Provenance { spec, used, outcome } = learned;
-        Ok(Self { spec, used, preparation, classes, class_counts, metric, outcome, classifier, training: None, certificate: None })
+        Ok(Self {
+            spec,
+            used,
+            preparation,
+            classes,
+            class_counts,
+            metric,
+            outcome,
+            classifier,
+            training: None,
+            certificate: None,
+        })
     }
 
     /// The same with the prepared rows that it was learned from, to predict by.

@@ -23,6 +23,8 @@ pub struct Recipe<'a> {
     pub scaling: Scaling,
     /// How classes are predicted.
     pub classifier: ClassifierSpec,
+    /// Whether the model keeps the multipliers that prove its bound.
+    pub certificate: bool,
 }
 
 impl<'a> Recipe<'a> {
@@ -30,7 +32,7 @@ impl<'a> Recipe<'a> {
     #[must_use]
     pub fn new(spec: &'a Spec) -> Self {
         let (fill, scaling, classifier) = (Fill::default(), Scaling::default(), ClassifierSpec::default());
-        Self { spec, start: None, triplets: None, fill, scaling, classifier }
+        Self { spec, start: None, triplets: None, fill, scaling, classifier, certificate: false }
     }
 
     /// The same from a metric to start from, where there is one ([`Training::with_start`]).
@@ -57,10 +59,18 @@ impl<'a> Recipe<'a> {
         Self { classifier, ..self }
     }
 
+    /// The same with the multipliers that prove the bound kept in the model, or not; see
+    /// [`Verified::of`](crate::verify::Verified::of). Only the exact solver of Lip^D and Lip^I has them.
+    #[must_use]
+    pub fn keeping_certificate(self, certificate: bool) -> Self {
+        Self { certificate, ..self }
+    }
+
     /// Fits on these rows (all, if none are named). Nothing of the other rows is looked at.
     ///
     /// # Errors
-    /// If there are fewer than two classes, `k` is larger than the number of rows, or a step refuses the data.
+    /// If there are fewer than two classes, `k` is larger than the number of rows, a step refuses the data, or a certificate is
+    /// to be kept and there would be none.
     pub fn fit(&self, data: &Dataset, rows: Option<&[usize]>, observer: &mut dyn Observer) -> Result<Model> {
         let preparation = Preparation::fit(data.schema.clone(), &data.columns, rows, self.fill, self.scaling)?;
         let (x, y) = match rows {
@@ -71,6 +81,9 @@ impl<'a> Recipe<'a> {
         self.classifier.check(x.rows())?;
         let mut training = Training::new(&x, &y)?;
         (training.start, training.triplets) = (self.start, self.triplets);
+        if self.certificate {
+            self.spec.check_certificate(&training)?;
+        }
         let (mut fit, classifier) = match self.classifier {
             ClassifierSpec::Vote { k, weights } => {
                 let (fit, voting) = self.fit_for_votes(&training, k, weights, observer)?;
@@ -88,7 +101,12 @@ impl<'a> Recipe<'a> {
         let used = self.spec.used(&training)?;
         let learned = Provenance { spec: self.spec.clone(), used, outcome: fit.outcome };
         let classes = (y.classes().to_vec(), y.counts());
-        Model::new(learned, fit.metric, preparation, classes, classifier)?.with_training(TrainingRows { x, y })
+        let model =
+            Model::new(learned, fit.metric, preparation, classes, classifier)?.with_training(TrainingRows { x, y })?;
+        match fit.certificate {
+            Some(certificate) if self.certificate => model.with_certificate(certificate),
+            _ => Ok(model),
+        }
     }
 
     /// Learns a metric, and how many neighbours vote where that is to be chosen.

@@ -220,7 +220,8 @@ fn compare(
         reasons.push(format!("the relative gap is claimed to be {claimed:e} but is {gap:e}"));
     }
     if every_metric && objective.cmp(bound) == Ordering::Less {
-        reasons.push("the bound is above the objective, which is impossible: the two are not of the same problem".into());
+        reasons
+            .push("the bound is above the objective, which is impossible: the two are not of the same problem".into());
     }
 }
 

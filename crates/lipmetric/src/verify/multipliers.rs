@@ -62,7 +62,8 @@ impl Exact<'_> {
     /// The conditions on the multipliers that several pairs share.
     fn check_shared(&self, reasons: &mut Vec<String>) {
         let certificate = self.statement.certificate;
-        for (name, value) in [("mean", certificate.mean), ("below", certificate.below), ("beyond", certificate.beyond)] {
+        for (name, value) in [("mean", certificate.mean), ("below", certificate.below), ("beyond", certificate.beyond)]
+        {
             if value < 0.0 {
                 reasons.push(format!("the shared multiplier `{name}` is {value}: none may be negative"));
             }
@@ -72,7 +73,8 @@ impl Exact<'_> {
                 reasons.push(format!("the shared multiplier `below` is {}: it may be 1 at most", certificate.below));
             }
             Slack::Instance if certificate.below != 0.0 => {
-                reasons.push("with a slack per row pairs that push share no multiplier, but `below` is not 0".to_owned());
+                reasons
+                    .push("with a slack per row pairs that push share no multiplier, but `below` is not 0".to_owned());
             }
             _ => {}
         }

@@ -101,7 +101,10 @@ impl Certificate {
             }
         }
         if let Some(i) = self.weights.iter().position(|w| *w < 0.0) {
-            return Err(Error::data(format!("weight {i} of the certificate is {}: none may be negative", self.weights[i])));
+            return Err(Error::data(format!(
+                "weight {i} of the certificate is {}: none may be negative",
+                self.weights[i]
+            )));
         }
         if let Some(p) = self.pairs.iter().find(|p| p.first >= rows || p.second >= rows) {
             let (i, j) = (p.first, p.second);
