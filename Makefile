@@ -39,9 +39,10 @@ smoke: program
 examples: program
 	for name in classify certify choose; do $(dir $(PROGRAM))examples/$$name || exit 1; done
 
-# The model file from Python.
+# The model file from Python, and certificates of ill-conditioned tables judged in rationals (all of them: --count 20000).
 python: program $(VENV)/.ready
 	LIPMETRIC=$(PROGRAM) $(VENV_PYTHON) -m pytest -q tests/python
+	LIPMETRIC=$(PROGRAM) $(PYTHON) tests/certificates/judge.py --count 200
 
 $(VENV)/.ready: tests/python/requirements.txt
 	$(PYTHON) -m venv $(VENV)

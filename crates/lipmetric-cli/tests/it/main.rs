@@ -14,3 +14,4 @@ mod near_rows;
 mod rivals;
 mod snapshots;
 mod spec;
+mod verify;

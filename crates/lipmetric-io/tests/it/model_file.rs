@@ -2,16 +2,21 @@
 
 use lipmetric::Model;
 use lipmetric::classify::{K, Weights};
-use lipmetric::method::{Auto, Choose, Euclidean, Init, Lip, Lmml, Lmnn, Mcml, Nca, Solver, Spec};
+use lipmetric::method::{Auto, Choose, ClassWeights, Euclidean, Init, Lip, Lmml, Lmnn, Mcml, Nca, Solver, Spec};
 use lipmetric::model::{ClassifierSpec, Recipe};
 use lipmetric::prepare::{Dataset, Fill, Roles, Scaling};
-use lipmetric::problem::Slack;
+use lipmetric::problem::{Diameter, Slack};
 use lipmetric::solver::Silent;
+use lipmetric::verify::{USUAL_LIMIT, Verified};
 use lipmetric_io::model::{load_model, model_from_bytes, model_to_bytes, save_model};
 use lipmetric_io::{ErrorKind, ReadOptions, Source, read_table};
 
 /// Numbers, gaps, words of truth and names with odd characters.
 fn model(spec: &Spec, k: K) -> Model {
+    kept(spec, k, false)
+}
+
+fn kept(spec: &Spec, k: K, certificate: bool) -> Model {
     let mut text = "size,smooth,colour,kind\n".to_owned();
     for i in 0..24_usize {
         let size = if i % 7 == 3 { String::new() } else { format!("{}", (i % 3) as f64 + 0.1 * i as f64) };
@@ -23,7 +28,7 @@ fn model(spec: &Spec, k: K) -> Model {
     let data = Dataset::read(&table, &Roles::default()).unwrap();
     let vote = ClassifierSpec::Vote { k, weights: Weights::Uniform };
     let recipe = Recipe::new(spec).prepared(Fill::Median, Scaling::Standard).predicting(vote);
-    recipe.fit(&data, None, &mut Silent).unwrap()
+    recipe.keeping_certificate(certificate).fit(&data, None, &mut Silent).unwrap()
 }
 
 #[test]
@@ -48,6 +53,30 @@ fn a_model_comes_back_from_its_file_as_it_was() {
             assert_eq!(stored, model_from_bytes("memory", &bytes).unwrap(), "{name}");
             assert_eq!(model_to_bytes(&stored.model).unwrap(), bytes, "{name}: written again");
         }
+    }
+}
+
+#[test]
+fn a_certificate_comes_back_as_it_was_and_proves_the_same() {
+    let lip = |slack: Slack| Lip::overall().slack(slack);
+    for spec in [
+        lip(Slack::Instance),
+        lip(Slack::Pair).class_weights(ClassWeights::Balanced),
+        lip(Slack::Pair).diameter(Diameter::Cvar(0.3)),
+    ] {
+        let model = kept(&spec.into(), K::Fixed(1), true);
+        let bytes = model_to_bytes(&model).unwrap();
+        let stored = model_from_bytes("memory", &bytes).unwrap();
+        assert!(stored.model.certificate.is_some() && stored.model == model);
+        assert_eq!(model_to_bytes(&stored.model).unwrap(), bytes, "written again");
+        let found = Verified::of(&stored.model, USUAL_LIMIT).unwrap();
+        assert!(found.holds() && found.gap.unwrap() < 2e-6, "{found:?}");
+        let mut without = model.clone();
+        without.certificate = None;
+        assert!(Verified::of(&without, USUAL_LIMIT).unwrap_err().to_string().contains("no certificate"));
+        let mut blind = model;
+        blind.training = None;
+        assert!(model_to_bytes(&blind).unwrap_err().to_string().contains("training rows"));
     }
 }
 

@@ -1,0 +1,378 @@
+#!/usr/bin/env python3
+"""Fits generated ill-conditioned tables and judges every printed figure in rational arithmetic.
+
+    LIPMETRIC=target/debug/lipmetric python3 tests/certificates/judge.py --count 200
+
+Needs the standard library alone. What is judged, for each fit: the printed objective is that of the stored L on the stored rows;
+the printed bound is not above it and, for the exact solver, is proved by the stored multipliers; `optimal` is said only where
+the two are as close as the tolerance asks. A false one is printed with what it takes to run it alone:
+
+    judge.py --seed 1 --only 17 --keep folder
+
+Exit code 1 if anything is false.
+"""
+
+import argparse
+import collections
+import concurrent.futures
+import json
+import os
+import pathlib
+import random
+import struct
+import subprocess
+import sys
+import tempfile
+from fractions import Fraction as Q
+
+LIPMETRIC = str(pathlib.Path(os.environ.get("LIPMETRIC", "target/debug/lipmetric")).resolve())
+
+# A printed objective may be off by this part: what sums in floating point lose.
+NEAR = Q(1, 10**9)
+# Rows of different label, or columns, further apart than this part of the range are expected to be solved.
+RESOLVED = 1e-12
+CERTIFIED = 1e-6
+SECONDS = 60
+
+
+# ---------------------------------------------------------------------------------------------------------- tables
+
+
+def near_rows(rng, n, p):
+    """Rows of different label nearly equal, and a row far out, by up to the same factor."""
+    apart = 10 ** -rng.uniform(3, 16)
+    rows = [[rng.gauss(0, 1) for _ in range(p)] for _ in range(n)]
+    labels = [i % 2 for i in range(n)]
+    for k in range(rng.randint(1, max(1, n // 4))):
+        rows[2 * k + 1] = [v + apart * rng.gauss(0, 1) for v in rows[2 * k]]
+    if rng.random() < 0.7:
+        far = apart ** -rng.uniform(0, 1)
+        rows[-1] = [v * far for v in rows[-1]]
+    return rows, labels, 1.0
+
+
+def dependent_columns(rng, n, p):
+    """Columns that are nearly multiples of the first."""
+    p = max(p, 2)
+    apart = 10 ** -rng.uniform(3, 16)
+    factors = [10 ** rng.uniform(-3, 3) for _ in range(p)]
+    rows = []
+    for _ in range(n):
+        first = rng.gauss(0, 1)
+        rows.append([first] + [f * (first + apart * rng.gauss(0, 1)) for f in factors[1:]])
+    return rows, [rng.randrange(2) for _ in range(n)], apart
+
+
+def decades(rng, n, p):
+    """Cells of any size."""
+    cell = lambda: rng.choice([-1, 1]) * 10 ** rng.uniform(-16, 16)
+    return [[cell() for _ in range(p)] for _ in range(n)], [rng.randrange(2) for _ in range(n)], 1.0
+
+
+def table(rng):
+    n, p = rng.randint(4, 10), rng.randint(1, 3)
+    rows, labels, apart = rng.choice([near_rows, near_rows, dependent_columns, decades])(rng, n, p)
+    labels[:4] = [0, 1, 0, 1]
+    return rows, labels, apart
+
+
+def options(rng):
+    slack = rng.choice(["pair", "instance"])
+    diameter = rng.choice(["max", "mean", "cvar:0.2"])
+    solver = "exact"
+    if slack == "pair" and diameter == "max":
+        solver = rng.choice(["exact", "augmented", "admm"])
+    c = 10 ** rng.uniform(-10, -0.0458)
+    return {
+        "--method": rng.choice(["lip-d", "lip-i"]),
+        "--slack": slack,
+        "--diameter": diameter,
+        "--solver": solver,
+        "--c-rel": repr(c),
+        "--scale": rng.choice(["none", "minmax", "standard"]),
+    }
+
+
+# ------------------------------------------------------------------------------------------------------ the program
+
+
+def run(folder, asked, name="m.lip"):
+    """Exit code, printed figures (or None) and what was said on standard error."""
+    args = [LIPMETRIC, "fit", "rows.csv", "--json", "--threads", "1", "--time-limit", str(SECONDS // 2), "--model", name]
+    if asked["--solver"] == "exact":
+        args.append("--certificate")
+    args += [word for option in asked.items() for word in option]
+    try:
+        out = subprocess.run(args, cwd=folder, capture_output=True, text=True, timeout=SECONDS)
+    except subprocess.TimeoutExpired:
+        return None, None, "timed out"
+    report = json.loads(out.stdout) if out.stdout.strip() else None
+    return out.returncode, report, out.stderr.strip()
+
+
+def read_model(path):
+    """The tensors of a model file, as lists of lists of rationals, and its description."""
+    data = path.read_bytes()
+    (length,) = struct.unpack("<Q", data[:8])
+    header = json.loads(data[8 : 8 + length])
+    model = json.loads(header.pop("__metadata__")["lipmetric"])["model"]
+    tensors = {}
+    for name, what in header.items():
+        begin, end = what["data_offsets"]
+        raw = data[8 + length + begin : 8 + length + end]
+        letter = {"F64": "d", "U32": "I"}[what["dtype"]]
+        values = struct.unpack("<%d%s" % (len(raw) // struct.calcsize(letter), letter), raw)
+        values = [Q(v) for v in values] if letter == "d" else list(values)
+        shape = what["shape"]
+        if len(shape) == 2:
+            values = [values[i * shape[1] : (i + 1) * shape[1]] for i in range(shape[0])]
+        tensors[name] = values
+    return tensors, model
+
+
+# --------------------------------------------------------------------------------------------------- in rationals
+
+
+class Problem:
+    """Rows, labels, weights and the form of the problem."""
+
+    def __init__(self, tensors, asked, c):
+        self.x, self.y = tensors["train.x"], tensors["train.y"]
+        n = len(self.x)
+        self.weight = tensors.get("certificate.weights") or [Q(1)] * n
+        self.intra = asked["--method"] == "lip-i"
+        self.per_row = asked["--slack"] == "instance"
+        self.c = Q(c)
+        name, _, level = asked["--diameter"].partition(":")
+        self.level = {"max": None, "mean": Q(1)}.get(name, Q(float(level or 1)))
+        self.pairs = [(i, j) for i in range(n) for j in range(i + 1, n)]
+        self.bounding = [(i, j) for i, j in self.pairs if not self.intra or self.y[i] == self.y[j]]
+        self.pushing = [(i, j) for i, j in self.pairs if self.y[i] != self.y[j]]
+        self.total = sum(self.w(q) for q in self.bounding)
+
+    def w(self, pair):
+        return self.weight[pair[0]] * self.weight[pair[1]]
+
+    def difference(self, pair):
+        return [a - b for a, b in zip(self.x[pair[0]], self.x[pair[1]])]
+
+    def rho(self, factor):
+        """The squared distances of all pairs."""
+        out = {}
+        for pair in self.pairs:
+            d = self.difference(pair)
+            out[pair] = sum((sum(l * v for l, v in zip(row, d)) ** 2 for row in factor), Q(0))
+        return out
+
+    def objective(self, factor, slack=None):
+        """F of a metric; with a slack per row that of these slacks, raised where they are not feasible."""
+        rho = self.rho(factor)
+        if self.level is None:
+            diameter = max(rho[q] for q in self.bounding)
+        else:
+            left, taken = self.level * self.total, Q(0)
+            for pair in sorted(self.bounding, key=lambda q: rho[q], reverse=True):
+                part = min(self.w(pair), left)
+                taken += part * rho[pair]
+                left -= part
+            diameter = taken / (self.level * self.total)
+        if not self.per_row:
+            return self.c * diameter + sum(self.w(q) * max(Q(0), 2 - rho[q]) for q in self.pushing)
+        slack = slack or [Q(0)] * len(self.x)
+        raised = list(slack)
+        for i, j in self.pushing:
+            missing = 2 - rho[i, j] - slack[i] - slack[j]
+            for k in (i, j):
+                raised[k] = max(raised[k], slack[k] + missing / 2)
+        return self.c * diameter + sum(w * s for w, s in zip(self.weight, raised))
+
+
+def semidefinite(matrix):
+    """Whether a symmetric matrix of rationals is positive semidefinite."""
+    rest = [row[:] for row in matrix]
+    while rest:
+        n = len(rest)
+        k = max(range(n), key=lambda i: rest[i][i])
+        if min(rest[i][i] for i in range(n)) < 0:
+            return False
+        if rest[k][k] == 0:
+            return all(v == 0 for row in rest for v in row)
+        keep = [i for i in range(n) if i != k]
+        rest = [[rest[i][j] - rest[i][k] * rest[k][j] / rest[k][k] for j in keep] for i in keep]
+    return True
+
+
+def proved(problem, tensors, model):
+    """The bound that the stored multipliers prove; a string says why they prove none."""
+    shared = {name: Q(value) for name, value in model["certificate"].items()}
+    if min(shared[name] for name in ("mean", "below", "beyond")) < 0:
+        return "a shared multiplier is negative"
+    push, pull = {}, {}
+    for (i, j, pushes), m in zip(tensors["certificate.pairs"], tensors["certificate.multipliers"]):
+        side, allowed = (push, problem.pushing) if pushes else (pull, problem.bounding)
+        pair = (min(i, j), max(i, j))
+        if m < 0 or pair not in allowed:
+            return f"pair {pair} cannot have the multiplier {float(m)}"
+        side[pair] = side.get(pair, 0) + m
+    rho = problem.rho(tensors["certificate.sides"])
+    for pair in problem.pushing:
+        if pair not in push:
+            push[pair] = shared["below"] * problem.w(pair) if rho[pair] < 2 else Q(0)
+    for pair in problem.bounding:
+        if pair not in pull:
+            pull[pair] = shared["beyond"] * problem.w(pair) if rho[pair] > shared["edge"] else Q(0)
+        pull[pair] += shared["mean"] * problem.w(pair) / problem.total
+    if problem.per_row:
+        for i, w in enumerate(problem.weight):
+            if sum(m for pair, m in push.items() if i in pair) > w:
+                return f"the multipliers of row {i} are more than its weight"
+    elif any(m > problem.w(pair) for pair, m in push.items()):
+        return "a multiplier is above its cap"
+    if sum(pull.values()) > problem.c:
+        return f"the multipliers of the diameter are {float(sum(pull.values()))!r}, more than c"
+    if problem.level is not None:
+        if any(m * problem.level * problem.total > problem.c * problem.w(pair) for pair, m in pull.items()):
+            return "a pair has more than its share of c"
+    basis = tensors.get("certificate.basis")
+    side = len(basis) if basis else len(problem.x[0])
+    total = [[Q(0)] * side for _ in range(side)]
+    for sign, multipliers in ((1, pull), (-1, push)):
+        for pair, m in multipliers.items():
+            if m:
+                d = problem.difference(pair)
+                if basis:
+                    d = [sum(b * v for b, v in zip(row, d)) for row in basis]
+                for a in range(side):
+                    for b in range(side):
+                        total[a][b] += sign * m * d[a] * d[b]
+    if not semidefinite(total):
+        return "sum eta A - sum lambda A is not positive semidefinite"
+    return 2 * sum(push.values())
+
+
+# ------------------------------------------------------------------------------------------------------- one fit
+
+
+def least_apart(x, y):
+    """The least difference of rows of different label that are not equal, in units of the columns' ranges."""
+    columns = [list(column) for column in zip(*x)]
+    ranges = [max(column) - min(column) for column in columns]
+    apart = []
+    for i in range(len(x)):
+        for j in range(i):
+            if y[i] != y[j] and x[i] != x[j]:
+                apart.append(max(abs(a - b) / r for a, b, r in zip(x[i], x[j], ranges) if r))
+    return min(apart, default=Q(1))
+
+
+def judge(folder, asked, apart):
+    """Counts and, if something is false, in which words."""
+    code, report, said = run(folder, asked)
+    if report is None:
+        kind = "timed out" if code is None else "refused" if code in (2, 3) else "failed"
+        return [kind], [] if code in (None, 2, 3) else [f"exit code {code}: {said}"]
+    tensors, model = read_model(folder / "m.lip")
+    status, objective, bound = report["status"], report["objective"], report["dual"]
+    counts, false = [f"status {status}"], []
+    problem = Problem(tensors, asked, report["c"] if report["c"] is not None else 1.0)
+    slack = tensors.get("certificate.slack")
+    f = problem.objective(tensors["L"], slack)
+    if abs(Q(objective) - f) > NEAR * f:
+        false.append(f"false objective: {objective!r} printed, {float(f)!r} is true")
+    if Q(bound) > f:
+        if "certificate.basis" in tensors:
+            counts.append("bound on a basis above F")
+        else:
+            false.append(f"false bound: {bound!r} printed, the metric has {float(f)!r}")
+    if asked["--solver"] == "exact":
+        shown = proved(problem, tensors, model)
+        if isinstance(shown, str):
+            if bound > 0:
+                false.append(f"false bound: {bound!r} printed, but {shown}")
+        elif Q(bound) > shown:
+            false.append(f"false bound: {bound!r} printed, {float(shown)!r} is proved")
+    elif status != "closed_form":
+        false += beside_exact(folder, asked, report)
+    # What rows that rounding alone tells apart may cost is not asked for.
+    near = min(apart, least_apart(problem.x, problem.y)) <= RESOLVED
+    gap = (objective - bound) / objective if objective > 0 else 0.0
+    if status != "closed_form" and asked["--solver"] == "exact":
+        counts.append("exact")
+        counts += ["certified to 1e-6"] if gap <= CERTIFIED else []
+        if not near:
+            counts.append("exact, above 1e-12")
+            counts += ["certified to 1e-6, above 1e-12"] if gap <= CERTIFIED else []
+    tolerance = report["parameters"]["tol"]
+    if status == "optimal" and not gap <= tolerance * (1 + 1e-9):
+        false.append(f"false status: optimal to {tolerance}, but the gap is {gap}")
+    if (code == 0) != (status in ("optimal", "closed_form")):
+        false.append(f"exit code {code} with status {status}")
+    return counts, false
+
+
+def beside_exact(folder, asked, report):
+    """A bound must not be above the objective of any metric: here of the one that the exact solver finds."""
+    again = {**asked, "--solver": "exact", "--c": repr(report["c"])}
+    del again["--c-rel"]
+    _, other, _ = run(folder, again, "exact.lip")
+    if other is None:
+        return []
+    tensors, _ = read_model(folder / "exact.lip")
+    if "certificate.basis" in tensors:
+        return []
+    f = Problem(tensors, asked, report["c"]).objective(tensors["L"])
+    if Q(report["dual"]) > f:
+        return [f"false bound: {report['dual']!r} printed, a metric has {float(f)!r}"]
+    return []
+
+
+def one(task):
+    seed, k, keep = task
+    rng = random.Random(f"{seed}/{k}")
+    rows, labels, apart = table(rng)
+    asked = options(rng)
+    names = [f"a{j}" for j in range(len(rows[0]))]
+    lines = [",".join(names + ["label"])]
+    lines += [",".join([repr(v) for v in row] + [f"c{y}"]) for row, y in zip(rows, labels)]
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = pathlib.Path(keep or scratch)
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "rows.csv").write_text("\n".join(lines) + "\n")
+        try:
+            counts, false = judge(folder, asked, apart)
+        except Exception as error:  # a table that cannot be judged is no table that was judged well
+            counts, false = ["not judged"], [f"cannot be judged: {type(error).__name__}: {error}"]
+    return k, counts, false, " ".join(word for option in asked.items() for word in option)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--count", type=int, default=200, help="how many tables")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--only", type=int, help="the number of a table, to judge it alone")
+    parser.add_argument("--keep", help="with --only: the folder for its table and model")
+    args = parser.parse_args()
+    ks = range(args.count) if args.only is None else [args.only]
+    tasks = [(args.seed, k, args.keep if args.only is not None else None) for k in ks]
+    counts = collections.Counter(tables=len(tasks))
+    with concurrent.futures.ProcessPoolExecutor(os.cpu_count()) as pool:
+        for k, found, false, asked in pool.map(one, tasks, chunksize=4):
+            counts.update(found)
+            if not any(kind in found for kind in ("refused", "timed out", "failed", "not judged")):
+                counts["fits"] += 1
+            for what in false:
+                counts["FALSE " + what.split(":")[0]] += 1
+                print(f"--seed {args.seed} --only {k}: {what}\n    {asked}", flush=True)
+            if args.only is not None:
+                print(asked, found)
+    for name in sorted(counts):
+        print(f"{counts[name]:8} {name}")
+    for of in ("", ", above 1e-12"):
+        total = counts["exact" + of]
+        if total:
+            print(f"certified to 1e-6{of}: {100 * counts['certified to 1e-6' + of] / total:.2f} % of {total} exact fits")
+    return int(any(name.startswith("FALSE") for name in counts))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
