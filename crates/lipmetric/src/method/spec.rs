@@ -99,7 +99,9 @@ impl Spec {
             ));
         };
         if lip.anchor.is_some() {
-            return refused("with an anchor there is none that could be checked; leave out `anchor`".to_owned());
+            return refused(
+                "with an anchor there is none that could be checked; leave out the parameter `anchor`".to_owned(),
+            );
         }
         if lip.rank.is_auto() {
             return refused(
