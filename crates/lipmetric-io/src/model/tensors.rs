@@ -26,6 +26,9 @@ fn floats(values: impl Iterator<Item = f64>) -> Vec<u8> {
     values.flat_map(f64::to_le_bytes).collect()
 }
 
+/// A shape, and the numbers.
+type Codes = (Vec<usize>, Vec<u32>);
+
 /// The tensors of a file that is read.
 pub(super) struct Tensors<'a>(pub(super) &'a [(String, TensorView<'a>)]);
 
@@ -55,7 +58,7 @@ impl Tensors<'_> {
     }
 
     /// 32-bit numbers without a sign, and their shape, if there are some of that name.
-    pub(super) fn codes(&self, name: &str) -> Result<Option<(Vec<usize>, Vec<u32>)>, String> {
+    pub(super) fn codes(&self, name: &str) -> Result<Option<Codes>, String> {
         let Some(view) = self.find(name) else { return Ok(None) };
         match view.dtype() {
             Dtype::U32 => {

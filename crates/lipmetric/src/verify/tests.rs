@@ -85,9 +85,12 @@ fn shared_multipliers_count_as_those_of_each_pair() {
     assert_eq!((hand.found().bound, hand.found().feasible), (0.0, true));
 }
 
+/// What is said, and of which change.
+type Break = (&'static str, fn(&mut Hand));
+
 #[test]
 fn each_condition_that_is_broken_is_found() {
-    let breaks: [(&str, fn(&mut Hand)); 17] = [
+    let breaks: [Break; 17] = [
         ("none may be negative", |h| h.certificate.pairs[0].multiplier = -0.1),
         ("`mean` is -1: none may be negative", |h| h.certificate.mean = -1.0),
         ("`below` is -1: none may be negative", |h| h.certificate.below = -1.0),
