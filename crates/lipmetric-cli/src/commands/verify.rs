@@ -81,15 +81,7 @@ pub(crate) fn run(args: &Args) -> Result {
 }
 
 fn describe(origin: &str, model: &Model, statement: &Statement<'_>, verified: &Verified) -> String {
-    let slack = match statement.slack {
-        Slack::Pair => "a slack per pair",
-        Slack::Instance => "a slack per row",
-    };
-    let diameter = match statement.diameter {
-        Diameter::Maximum => "the largest distance".to_owned(),
-        Diameter::Mean => "the mean distance".to_owned(),
-        Diameter::Cvar(level) => format!("the mean of the longest {} %", short(100.0 * level)),
-    };
+    let (slack, diameter) = (statement.slack, statement.diameter);
     let mut text = format!(
         "{origin}: {}, {slack}, diameter {diameter}, c = {}{}; {} rows of {} features\n\n",
         model.spec.name(),
