@@ -1,5 +1,5 @@
 use super::Cloud;
-use crate::linalg::twofold::Twofolds;
+use crate::linalg::twofold::{Twofold, Twofolds};
 use crate::{Matrix, linalg};
 use std::ops::Range;
 
@@ -28,6 +28,14 @@ impl Careful {
     fn squared_distance(&self, i: usize, j: usize) -> f64 {
         let difference = |(hi, lo): (&[f64], &[f64])| (hi[i] - hi[j]) + (lo[i] - lo[j]);
         self.coordinates().map(difference).map(|d| d * d).sum()
+    }
+
+    /// What the squared distance lacks of a length, with all its digits.
+    fn lacking(&self, length: f64, i: usize, j: usize) -> f64 {
+        let n = self.points;
+        let coordinates =
+            (0..self.mapped.hi.len() / n.max(1)).map(|k| self.mapped.get(k * n + i) - self.mapped.get(k * n + j));
+        coordinates.fold(Twofold::from(length), |rest, d| rest - d * d).value()
     }
 
     fn distances(&self, out: &mut [f64], left: &Range<usize>, right: &Range<usize>) {
@@ -92,6 +100,14 @@ impl Embedding {
         let left = self.left.row(i)[..k].iter().zip(&self.left.row(j)[..k]);
         let right = self.right.row(i)[..k].iter().zip(&self.right.row(j)[..k]);
         -0.5 * left.zip(right).map(|((a, b), (c, d))| (a - b) * (c - d)).sum::<f64>()
+    }
+
+    /// `length - rho_ij`; where the embedding is careful, without cancellation.
+    pub(crate) fn lacking(&self, length: f64, i: usize, j: usize) -> f64 {
+        match &self.careful {
+            Some(careful) => careful.lacking(length, i, j),
+            None => length - self.squared_distance(i, j),
+        }
     }
 
     /// The squared distances between two ranges of points, row by row.

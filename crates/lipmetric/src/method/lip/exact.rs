@@ -228,10 +228,10 @@ impl Plain {
         let note = "some directions separate the classes with no variation within them (a leaked label, or as many features as \
                     rows): the optimal objective is zero, and the metric uses only these directions";
         let mut outcome = Outcome::new(Status::ClosedForm, 0).with_trade_off(c, None).with_notes(vec![note.to_owned()]);
-        let measured = self.problem(data, c.unwrap_or(1.0))?.measure(metric, &[]).objective;
-        (outcome.objective, outcome.dual) = (Some(measured), Some(0.0));
-        outcome.gap = (measured == 0.0).then_some(0.0);
-        let certificate = Certificate::nothing(metric.clone());
+        let measured = self.problem(data, c.unwrap_or(1.0))?.measure(metric, &[]);
+        (outcome.objective, outcome.dual) = (Some(measured.objective), Some(0.0));
+        outcome.gap = (measured.objective == 0.0).then_some(0.0);
+        let certificate = Certificate { slack: measured.slack, ..Certificate::nothing(metric.clone()) };
         Ok(Fit { metric: metric.clone(), outcome, certificate: Some(certificate) })
     }
 }

@@ -1,5 +1,5 @@
 use super::{Diameter, Problem, Slack};
-use crate::pairs::pass::{Among, hinge};
+use crate::pairs::pass::Among;
 use crate::pairs::{Cloud, Embedding, Pass, Run, Threads, scan};
 use crate::{Matrix, Metric};
 use serde::{Deserialize, Serialize};
@@ -11,6 +11,8 @@ const MOST_LENGTHS: f64 = 2e7;
 const SAMPLE: usize = 2_000;
 /// Violated margins that are listed to make slacks smaller, at most.
 const MOST_MARGINS: f64 = 2e7;
+/// Lengths nearer to the kink than this leave less than ten digits of a hinge.
+const AT_KINK: f64 = 1e-5;
 /// How often each row's slack is made as small as the others allow: after two rounds hardly anything is left to gain.
 const ROUNDS: usize = 4;
 
@@ -32,6 +34,15 @@ struct Look<'a> {
     margins: bool,
     /// Length beyond which the excess is summed up.
     edge: f64,
+    embedding: &'a Embedding,
+}
+
+impl Look<'_> {
+    /// Where a hinge is a small difference of large numbers, it is computed with all its digits.
+    fn lacking(&self, run: &Run<'_>, k: usize) -> f64 {
+        let plain = 2.0 - run.rho[k];
+        if plain.abs() > AT_KINK { plain } else { self.embedding.lacking(2.0, run.i, run.j0 + k) }
+    }
 }
 
 #[derive(Default, Serialize, Deserialize)]
@@ -53,10 +64,12 @@ impl Pass for Look<'_> {
     fn visit(&self, part: &mut Part, run: Run<'_>) {
         let (own, others) = (self.cloud.weight[run.i], &self.cloud.weight[run.j0..]);
         if !run.same {
-            part.hinge += hinge(self.cloud, &run);
-            if self.margins {
-                let short = run.rho.iter().enumerate().filter(|(_, r)| **r < 2.0);
-                part.margins.extend(short.map(|(k, r)| (run.i as u32, (run.j0 + k) as u32, 2.0 - r)));
+            for (k, _) in run.rho.iter().enumerate().filter(|(_, r)| **r < 2.0 + AT_KINK) {
+                let lacking = self.lacking(&run, k).max(0.0);
+                part.hinge += own * others[k] * lacking;
+                if self.margins && lacking > 0.0 {
+                    part.margins.push((run.i as u32, (run.j0 + k) as u32, lacking));
+                }
             }
         }
         if self.among.holds(run.same) {
@@ -91,8 +104,9 @@ impl Problem {
         let lengths = tail && pairs <= MOST_LENGTHS;
         let edge = if tail && !lengths { self.guessed_edge(&factor) } else { f64::INFINITY };
         let margins = self.slack == Slack::Instance;
-        let look = Look { cloud: &self.cloud, among: self.variant.bounding(), lengths, margins, edge };
         let embedding = Embedding::careful(&self.cloud, &factor);
+        let look =
+            Look { cloud: &self.cloud, among: self.variant.bounding(), lengths, margins, edge, embedding: &embedding };
         let (mut found, _) = scan(&self.cloud, &[&embedding], &look, &Threads);
         let diameter = match self.diameter {
             Diameter::Maximum => found.longest,
@@ -111,9 +125,10 @@ impl Problem {
     fn guessed_edge(&self, factor: &Matrix) -> f64 {
         let Diameter::Cvar(level) = self.diameter else { return f64::INFINITY };
         let part = self.cloud.thinned(SAMPLE);
-        let look =
-            Look { cloud: &part, among: self.variant.bounding(), lengths: true, margins: false, edge: f64::INFINITY };
-        let mut lengths = scan(&part, &[&Embedding::careful(&part, factor)], &look, &Threads).0.lengths;
+        let embedding = Embedding::careful(&part, factor);
+        let (among, edge) = (self.variant.bounding(), f64::INFINITY);
+        let look = Look { cloud: &part, among, lengths: true, margins: false, edge, embedding: &embedding };
+        let mut lengths = scan(&part, &[&embedding], &look, &Threads).0.lengths;
         lengths.sort_unstable_by(|a, b| b.0.total_cmp(&a.0));
         let total: f64 = lengths.iter().map(|l| l.1).sum();
         let mut seen = 0.0;
