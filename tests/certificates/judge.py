@@ -31,6 +31,7 @@ LIPMETRIC = str(pathlib.Path(os.environ.get("LIPMETRIC", "target/debug/lipmetric
 NEAR = Q(1, 10**9)
 # Rows of different label, or columns, further apart than this part of the range are expected to be solved.
 RESOLVED = 1e-12
+RESOLVED_ONLY = ", above 1e-12"
 CERTIFIED = 1e-6
 SECONDS = 60
 
@@ -71,9 +72,10 @@ def decades(rng, n, p):
 
 def table(rng):
     n, p = rng.randint(4, 10), rng.randint(1, 3)
-    rows, labels, apart = rng.choice([near_rows, near_rows, dependent_columns, decades])(rng, n, p)
+    kind = rng.choice([near_rows, near_rows, dependent_columns, decades])
+    rows, labels, apart = kind(rng, n, p)
     labels[:4] = [0, 1, 0, 1]
-    return rows, labels, apart
+    return rows, labels, apart, kind.__name__.replace("_", " ")
 
 
 def options(rng):
@@ -283,12 +285,12 @@ def least_apart(x, y):
     return min(apart, default=Q(1))
 
 
-def judge(folder, asked, apart):
+def judge(folder, asked, apart, kind):
     """Counts and, if something is false, in which words."""
     code, report, said = run(folder, asked)
     if report is None:
-        kind = "timed out" if code is None else "refused" if code in (2, 3) else "failed"
-        return [kind], [] if code in (None, 2, 3) else [f"exit code {code}: {said}"]
+        ended = "timed out" if code is None else "refused" if code in (2, 3) else "failed"
+        return [ended], [] if code in (None, 2, 3) else [f"exit code {code}: {said}"]
     tensors, model = read_model(folder / "m.lip")
     status, objective, bound = report["status"], report["objective"], report["dual"]
     counts, false = [f"status {status}"], []
@@ -298,7 +300,7 @@ def judge(folder, asked, apart):
     stored = problem.objective(tensors["L"], slack) if slack else f
     if abs(Q(objective) - stored) > NEAR * stored and (slack or not problem.per_row):
         false.append(f"false objective: {objective!r} printed, {float(stored)!r} is true")
-    if Q(objective) < f * (1 - NEAR):
+    elif Q(objective) < f * (1 - NEAR):
         false.append(f"false objective: {objective!r} printed, below the least of the metric, {float(f)!r}")
     if problem.per_row and not slack:
         counts.append("slack per row without stored slacks")
@@ -320,11 +322,9 @@ def judge(folder, asked, apart):
     near = min(apart, least_apart(problem.x, problem.y)) <= RESOLVED
     gap = (objective - bound) / objective if objective > 0 else 0.0
     if status != "closed_form" and asked["--solver"] == "exact":
-        counts.append("exact")
-        counts += ["certified to 1e-6"] if gap <= CERTIFIED else []
-        if not near:
-            counts.append("exact, above 1e-12")
-            counts += ["certified to 1e-6, above 1e-12"] if gap <= CERTIFIED else []
+        for of in ["", f", {kind}"] + ([] if near else [RESOLVED_ONLY, f"{RESOLVED_ONLY}, {kind}"]):
+            counts.append("exact" + of)
+            counts += ["certified to 1e-6" + of] if gap <= CERTIFIED else []
     tolerance = report["parameters"]["tol"]
     if status == "optimal" and not gap <= tolerance * (1 + 1e-9):
         false.append(f"false status: optimal to {tolerance}, but the gap is {gap}")
@@ -352,7 +352,7 @@ def beside_exact(folder, asked, report):
 def one(task):
     seed, k, keep = task
     rng = random.Random(f"{seed}/{k}")
-    rows, labels, apart = table(rng)
+    rows, labels, apart, kind = table(rng)
     asked = options(rng)
     names = [f"a{j}" for j in range(len(rows[0]))]
     lines = [",".join(names + ["label"])]
@@ -362,7 +362,7 @@ def one(task):
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "rows.csv").write_text("\n".join(lines) + "\n")
         try:
-            counts, false = judge(folder, asked, apart)
+            counts, false = judge(folder, asked, apart, kind)
         except Exception as error:  # a table that cannot be judged is no table that was judged well
             counts, false = ["not judged"], [f"cannot be judged: {type(error).__name__}: {error}"]
     return k, counts, false, " ".join(word for option in asked.items() for word in option)
@@ -389,11 +389,11 @@ def main():
             if args.only is not None:
                 print(asked, found)
     for name in sorted(counts):
-        print(f"{counts[name]:8} {name}")
-    for of in ("", ", above 1e-12"):
+        if not name.startswith(("exact", "certified")):
+            print(f"{counts[name]:8} {name}")
+    for of in sorted(name.removeprefix("exact") for name in counts if name.startswith("exact")):
         total = counts["exact" + of]
-        if total:
-            print(f"certified to 1e-6{of}: {100 * counts['certified to 1e-6' + of] / total:.2f} % of {total} exact fits")
+        print(f"certified to 1e-6{of}: {100 * counts['certified to 1e-6' + of] / total:.2f} % of {total} exact fits")
     return int(any(name.startswith("FALSE") for name in counts))
 
 
