@@ -289,8 +289,8 @@ def judge(folder, asked, apart, kind):
     """Counts and, if something is false, in which words."""
     code, report, said = run(folder, asked)
     if report is None:
-        ended = "timed out" if code is None else "refused" if code in (2, 3) else "failed"
-        return [ended], [] if code in (None, 2, 3) else [f"exit code {code}: {said}"]
+        ended = {None: "timed out", 1: "failed, and said why", 2: "refused", 3: "refused"}.get(code, "failed")
+        return [ended], [f"exit code {code}: {said}"] if ended == "failed" else []
     tensors, model = read_model(folder / "m.lip")
     status, objective, bound = report["status"], report["objective"], report["dual"]
     counts, false = [f"status {status}"], []
@@ -381,8 +381,7 @@ def main():
     with concurrent.futures.ProcessPoolExecutor(os.cpu_count()) as pool:
         for k, found, false, asked in pool.map(one, tasks, chunksize=4):
             counts.update(found)
-            if not any(kind in found for kind in ("refused", "timed out", "failed", "not judged")):
-                counts["fits"] += 1
+            counts["fits"] += any(what.startswith("status") for what in found)
             for what in false:
                 counts["FALSE " + what.split(":")[0]] += 1
                 print(f"--seed {args.seed} --only {k}: {what}\n    {asked}", flush=True)

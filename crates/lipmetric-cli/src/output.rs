@@ -93,6 +93,11 @@ pub(crate) fn counted(number: usize, one: &str, many: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { many })
 }
 
+/// A number in all its digits.
+pub(crate) fn whole(value: f64) -> String {
+    if value == 0.0 || (1e-3..1e9).contains(&value.abs()) { value.to_string() } else { format!("{value:e}") }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -101,6 +106,12 @@ mod tests {
     fn numbers_are_short() {
         let shown: Vec<String> = [0.0, 1.0, 52.457_516, 0.001_234_56, 1.5e-9, 123_456.0, -3.25].map(short).to_vec();
         assert_eq!(shown, ["0", "1", "52.46", "0.001235", "1.500e-9", "1.235e5", "-3.25"]);
+    }
+
+    #[test]
+    fn all_digits_are_shown_where_they_count() {
+        let shown: Vec<String> = [0.0, 2.0, 447.2790389983646, 1.5e-9, 3e12].map(whole).to_vec();
+        assert_eq!(shown, ["0", "2", "447.2790389983646", "1.5e-9", "3e12"]);
     }
 
     #[test]

@@ -1,5 +1,5 @@
 use crate::failure::{Failure, Result};
-use crate::output::{self, short};
+use crate::output::{self, short, whole};
 use lipmetric::Model;
 use lipmetric::method::Method;
 use lipmetric::problem::{Diameter, Slack};
@@ -95,9 +95,12 @@ fn describe(origin: &str, model: &Model, statement: &Statement<'_>, verified: &V
         _ => "no metric".to_owned(),
     };
     let most = if statement.slack == Slack::Instance { "at most " } else { "" };
-    text += &format!("proved: {which} has an objective below {}\n", verified.bound);
-    text += &format!("the stored metric has {most}{}\n", verified.objective);
+    text += &format!("proved: {which} has an objective below {}\n", whole(verified.bound));
+    text += &format!("the stored metric has {most}{}\n", whole(verified.objective));
     match verified.gap {
+        Some(_) if verified.bound == 0.0 && verified.objective > 0.0 => {
+            text += "which does not say how near to the best it is\n";
+        }
         Some(gap) => text += &format!("so it is within {} of the best, relatively\n", short(gap)),
         None => text += "which is below that: the metric measures more than these coordinates\n",
     }

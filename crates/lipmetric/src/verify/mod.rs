@@ -206,19 +206,20 @@ fn compare(
         let off = if off.is_negative() { &claimed_times - &objective.top } else { off };
         if off > &Dyadic::from(NEAR) * &objective.top {
             let found = objective.rounded(Towards::Above);
-            reasons.push(format!("the objective is claimed to be {claimed:e} but is {found:e}"));
+            reasons.push(format!("the objective is claimed to be {} but is {}", shown(claimed), shown(found)));
         }
     }
     if let Some(claimed) = claims.bound
         && Dyadic::from(claimed) > *bound
     {
         let proved = Quotient::whole(bound.clone()).rounded(Towards::Below);
-        reasons.push(format!("the lower bound is claimed to be {claimed:e} but only {proved:e} is proved"));
+        let (claimed, proved) = (shown(claimed), shown(proved));
+        reasons.push(format!("the lower bound is claimed to be {claimed} but only {proved} is proved"));
     }
     if let (Some(claimed), Some(gap)) = (claims.gap, gap)
         && gap > claimed + 2.0 * NEAR
     {
-        reasons.push(format!("the relative gap is claimed to be {claimed:e} but is {gap:e}"));
+        reasons.push(format!("the relative gap is claimed to be {} but is {}", shown(claimed), shown(gap)));
     }
     if every_metric && objective.cmp(bound) == Ordering::Less {
         reasons
@@ -336,6 +337,11 @@ fn integers(matrix: &[Vec<Dyadic>]) -> Vec<Vec<BigInt>> {
     let all: Vec<Dyadic> = matrix.iter().flatten().cloned().collect();
     let side = matrix.len().max(1);
     Dyadic::integers(&all).chunks(side).map(<[BigInt]>::to_vec).collect()
+}
+
+/// A number in all its digits.
+fn shown(value: f64) -> String {
+    if value == 0.0 || (1e-3..1e9).contains(&value.abs()) { value.to_string() } else { format!("{value:e}") }
 }
 
 /// Reasons of one kind: the first few, and how many more there are.

@@ -145,12 +145,12 @@ fn a_claim_is_false_by_the_last_bit_of_a_bound_and_by_more_than_rounding_of_an_o
     assert_eq!(reasons(1.0 + 1e-10, 1.0, 0.0), [""; 0]);
     assert!(reasons(1.0 + 1e-8, 1.0, 0.0)[0].contains("objective is claimed"));
     assert!(reasons(1.0 - 1e-8, 1.0, 0.0)[0].contains("objective is claimed"));
-    assert!(reasons(1.0, 1.0f64.next_up(), 0.0)[0].contains("only 1e0 is proved"));
+    assert!(reasons(1.0, 1.0f64.next_up(), 0.0)[0].contains("only 1 is proved"));
     let mut half = Hand::new();
     half.certificate.pairs[0].multiplier = 0.25;
     let claims = Claims { gap: Some(0.1), ..Claims::default() };
     let found = verify(&half.statement(), &claims, USUAL_LIMIT).unwrap();
-    assert!(found.gap == Some(0.5) && found.reasons[0].contains("gap is claimed to be 1e-1"), "{found:?}");
+    assert!(found.gap == Some(0.5) && found.reasons[0].contains("gap is claimed to be 0.1"), "{found:?}");
 }
 
 #[test]
