@@ -91,6 +91,15 @@ impl Cloud {
         runs(&self.class)
     }
 
+    /// The largest size of each coordinate.
+    pub(crate) fn reach(&self) -> Vec<f64> {
+        let mut out = vec![0.0f64; self.x.cols()];
+        for i in 0..self.len() {
+            out.iter_mut().zip(self.x.row(i)).for_each(|(r, v)| *r = r.max(v.abs()));
+        }
+        out
+    }
+
     /// The mean of some points, whatever their weights.
     pub(crate) fn mean(&self, group: Range<usize>) -> Vec<f64> {
         let mut mean = vec![0.0; self.x.cols()];

@@ -9,6 +9,8 @@ use crate::{Error, Matrix, Metric, Result, linalg};
 /// Singular values below this fraction of the largest count as zero: what a decomposition in double precision leaves of a
 /// dependent feature is some 1e-15 of the largest, and of one that was rounded to ten digits this much.
 const RANK_TOLERANCE: f64 = 1e-10;
+/// What rounding leaves of a direction that is not there, at most.
+const NOISE: f64 = 1e-14;
 /// A feature that moves by less than this part of its size is constant: the mean of equal values is off by rounding.
 const CONSTANT: f64 = 1e-14;
 /// The scatter matrix, which squares the singular values, tells all directions where its least eigenvalue is at least this
@@ -36,6 +38,8 @@ pub(crate) struct Coordinates {
     back: Matrix,
     /// The way from these coordinates to a difference of rows: features x coordinates.
     forth: Matrix,
+    /// Directions that are left out although the rows vary in them by more than rounding.
+    faint: usize,
 }
 
 impl Coordinates {
@@ -68,7 +72,9 @@ impl Coordinates {
             let rows = Points::from(x.select_rows(&cloud.origin));
             cloud.x = about_mean(rows.mapped_twofold(&back.transpose()), rank);
         }
-        Ok(Self { cloud, back, forth })
+        let noise = NOISE * values.first().copied().unwrap_or(0.0);
+        let faint = values[rank..].iter().filter(|v| **v > noise).count();
+        Ok(Self { cloud, back, forth, faint })
     }
 
     /// The rows of positive weight, centred and rotated: distances are the features' own.
@@ -82,7 +88,7 @@ impl Coordinates {
         }
         let forth = directions(&centred.select_rows(&used))?;
         let cloud = Cloud::new(&linalg::product(&centred, &forth), class, weight);
-        Ok(Self { cloud, back: forth.transpose(), forth })
+        Ok(Self { cloud, back: forth.transpose(), forth, faint: 0 })
     }
 
     /// Refuses rows that are all equal.
@@ -97,7 +103,7 @@ impl Coordinates {
     #[must_use]
     pub(crate) fn changed(&self, map: &Matrix, inverse: &Matrix) -> Self {
         let back = linalg::product(map, &self.back);
-        Self { cloud: self.cloud.mapped(map), back, forth: linalg::product(&self.forth, inverse) }
+        Self { cloud: self.cloud.mapped(map), back, forth: linalg::product(&self.forth, inverse), faint: self.faint }
     }
 
     /// Coordinates in which no direction holds far longer pairs than another.
@@ -114,6 +120,17 @@ impl Coordinates {
     /// Number of directions in which the rows vary.
     pub(crate) fn rank(&self) -> usize {
         self.back.rows()
+    }
+
+    /// A note where rows vary in a direction by more than rounding, and yet too little for it to be used.
+    pub(crate) fn note_faint(&self) -> Option<String> {
+        (self.faint > 0).then(|| {
+            format!(
+                "directions in which the rows vary by less than {RANK_TOLERANCE:.0e} of the largest: {}; the metric does not use them, \
+                 and the bound is one of the metrics that do not",
+                self.faint
+            )
+        })
     }
 
     /// Number of features.

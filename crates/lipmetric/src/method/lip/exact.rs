@@ -174,6 +174,7 @@ impl Plain {
             ));
         }
         notes.extend(note_duplicates(data.x, &space.cloud));
+        notes.extend(space.note_faint());
         let metric = space.metric(&solution.factor)?;
         let mut certificate = match solution.certificate.take() {
             Some(certificate) => space.certificate(certificate)?,
@@ -231,7 +232,9 @@ impl Plain {
         let measured = self.problem(data, c.unwrap_or(1.0))?.measure(metric, &[]);
         (outcome.objective, outcome.dual) = (Some(measured.objective), Some(0.0));
         outcome.gap = (measured.objective == 0.0).then_some(0.0);
-        let certificate = Certificate { slack: measured.slack, ..Certificate::nothing(metric.clone()) };
+        let weights =
+            Some(self.class_weights.of_rows(data)?).filter(|w| w.iter().any(|w| *w != 1.0)).unwrap_or_default();
+        let certificate = Certificate { slack: measured.slack, weights, ..Certificate::nothing(metric.clone()) };
         Ok(Fit { metric: metric.clone(), outcome, certificate: Some(certificate) })
     }
 }

@@ -125,6 +125,7 @@ impl Plain {
             return Err(self.too_large(c, ceiling(&space.cloud, self.variant, observer)?.0));
         }
         notes.extend(note_duplicates(data.x, &space.cloud));
+        notes.extend(space.note_faint());
         if solution.objective >= zero {
             notes.push(format!(
                 "the metric is no better than the zero metric, whose objective is {zero}: give the solver more time, or \

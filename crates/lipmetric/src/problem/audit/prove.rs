@@ -285,8 +285,10 @@ impl Problem {
 
     /// Whether `sum eta A - sum lambda A` is positive definite, proved.
     fn is_feasible(&self, certificate: &Certificate, sums: &Sums, scaled: Scaled) -> bool {
-        let mean = Twofold::from(scaled.mean * (1.0 - ROUNDED)) / Twofold::from(self.bounding());
-        let (pull, push) = (Twofold::from(scaled.pull), Twofold::from(-scaled.push));
+        // What pulls is tested as less than it will be after rounding, what pushes as more.
+        let less = 1.0 - 2.0 * ROUNDED;
+        let mean = Twofold::from(scaled.mean * less) / Twofold::from(self.bounding());
+        let (pull, push) = (Twofold::from(scaled.pull * less), Twofold::from(-scaled.push));
         let parts = [
             (pull, &sums.pull),
             (pull * certificate.beyond, &sums.beyond),

@@ -15,6 +15,8 @@ const LARGE: usize = 150;
 const LEAST_PART: f64 = 1e-10;
 /// Where golden-section search looks inside its interval.
 const GOLDEN: (f64, f64) = (0.382, 0.618);
+/// What multipliers are scaled down by until they are feasible beyond doubt.
+const LESS: [f64; 14] = [0.0, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 0.5];
 /// What elements and eigenvalues of whitened sums may be off by, relatively and per coordinate: some hundred roundings.
 const ROUNDING: f64 = 1e-13;
 
@@ -105,8 +107,41 @@ fn conjugate(pull: &Matrix, push: &Matrix, scale: f64, gamma: f64, reference: &M
     Ok(0.5 * gamma * (linalg::inner(reference, reference) - positive))
 }
 
-/// The best bound over the parts of `eta` that go to the mean of all pairs.
-pub(crate) fn certify(multipliers: &Multipliers<'_>, mean: &Matrix, c: f64) -> Result<Bound> {
+/// The best bound over the parts of `eta` that go to the mean of all pairs, confirmed by a factorisation. `reach` is the largest
+/// size of each coordinate of the points: differences of points come from numbers as large as that.
+pub(crate) fn certify(multipliers: &Multipliers<'_>, mean: &Matrix, c: f64, reach: &[f64]) -> Result<Bound> {
+    let best = best_part(multipliers, mean, c)?;
+    let pull = best.mix.of(multipliers.pull, mean);
+    let weight = c + multipliers.total;
+    let fits = |scale: f64| is_surely_positive(&pull, multipliers.push, scale, (weight, reach));
+    // Eigenvalues of an ill-conditioned pair of matrices may be off by more than any allowance: what counts is this test.
+    let scale = LESS.iter().map(|less| best.scale * (1.0 - less)).find(|s| fits(*s)).unwrap_or(0.0);
+    Ok(Bound { value: 2.0 * scale * multipliers.total, scale, ..best })
+}
+
+/// Whether `pull - scale push` is positive definite whatever rounding has done to its elements and does in a factorisation. It is
+/// scaled so that the diagonal of the sum of both is one; pivots that stay positive after a shift then prove it (S. M. Rump,
+/// Verification of positive definiteness, 2006).
+fn is_surely_positive(pull: &Matrix, push: &Matrix, scale: f64, (weight, reach): (f64, &[f64])) -> bool {
+    let p = pull.rows();
+    let size: Vec<f64> = (0..p).map(|k| (pull[(k, k)] + scale * push[(k, k)]).sqrt()).collect();
+    if !size.iter().all(|s| *s > 0.0 && s.is_finite()) {
+        return false;
+    }
+    // What the differences, of coordinates rounded at their size, may be off by.
+    let off = reach.iter().zip(&size).map(|(r, s)| 4.0 * f64::EPSILON * r * weight.sqrt() / s).fold(0.0, f64::max);
+    let shift = p as f64 * (ROUNDING + 8.0 * p as f64 * f64::EPSILON + 2.0 * off + off * off);
+    let mut left = Matrix::zeros(p, p);
+    for r in 0..p {
+        for c in 0..p {
+            left[(r, c)] = (pull[(r, c)] - scale * push[(r, c)]) / (size[r] * size[c]);
+        }
+        left[(r, r)] -= shift;
+    }
+    linalg::Cholesky::of(&left).is_some()
+}
+
+fn best_part(multipliers: &Multipliers<'_>, mean: &Matrix, c: f64) -> Result<Bound> {
     if multipliers.total.is_nan() || multipliers.total <= 0.0 {
         return Ok(Bound::default());
     }
@@ -221,7 +256,7 @@ mod tests {
         let mean = mean_pair(&cloud, Variant::Diameter);
         // All of eta on one pair: a matrix of rank one, with which nothing but zero would be feasible.
         let pull = weighted_outer(&cloud.x, std::iter::once((0, 3, c)));
-        let bound = certify(&Multipliers { push: &push, total: 4.0, pull: &pull, most: 1.0 }, &mean, c).unwrap();
+        let bound = certify(&Multipliers { push: &push, total: 4.0, pull: &pull, most: 1.0 }, &mean, c, &[]).unwrap();
         assert!(bound.value > 0.0 && bound.mix.mean > 0.0);
         let mut rest = pull.clone();
         rest.as_mut_slice().iter_mut().for_each(|v| *v *= bound.mix.kept);
@@ -238,7 +273,7 @@ mod tests {
     fn an_overloaded_row_scales_the_multipliers_down() {
         let mean = Matrix::identity(2);
         let push = Matrix::from_rows(&[[0.1, 0.0], [0.0, 0.1]]);
-        let at = |most| certify(&Multipliers { push: &push, total: 1.0, pull: &mean, most }, &mean, 1.0).unwrap();
+        let at = |most| certify(&Multipliers { push: &push, total: 1.0, pull: &mean, most }, &mean, 1.0, &[]).unwrap();
         assert_eq!(at(1.0).scale, 1.0);
         assert_eq!(at(0.25).scale, 0.25);
     }
@@ -247,7 +282,7 @@ mod tests {
     fn no_multipliers_give_no_bound() {
         let mean = Matrix::identity(2);
         let nothing = Multipliers { push: &Matrix::zeros(2, 2), total: 0.0, pull: &mean, most: 1.0 };
-        assert_eq!(certify(&nothing, &mean, 1.0).unwrap(), Bound::default());
+        assert_eq!(certify(&nothing, &mean, 1.0, &[]).unwrap(), Bound::default());
     }
 
     #[test]

@@ -294,7 +294,7 @@ impl<'a> Faithful<'a> {
     /// the identity, `mean` is the mean pair there.
     pub(crate) fn bound(&self, to_space: impl Fn(&Matrix) -> Matrix, mean: &Matrix) -> Result<Bound> {
         let (push, pull) = (to_space(&self.push.0), to_space(&self.pull));
-        certify(&Multipliers { push: &push, total: self.push.1, pull: &pull, most: 1.0 }, mean, self.settings.c)
+        certify(&Multipliers { push: &push, total: self.push.1, pull: &pull, most: 1.0 }, mean, self.settings.c, &[])
     }
 
     /// Iterates until the certified gap is below the tolerance or the observer says stop.

@@ -295,8 +295,8 @@ impl<'a> Outer<'a> {
         if !self.state.lambda.is_empty() {
             let (push, pull) = self.sums();
             let total: f64 = self.state.lambda.iter().sum();
-            let found =
-                certify(&Multipliers { push: &push, total, pull: &pull, most: 1.0 }, &self.mean, self.settings.c)?;
+            let multipliers = Multipliers { push: &push, total, pull: &pull, most: 1.0 };
+            let found = certify(&multipliers, &self.mean, self.settings.c, &self.cloud.reach())?;
             self.bound = self.bound.max(found.value);
             if self.basis.is_some() {
                 grown = self.grow(&push, &pull)?;
@@ -447,7 +447,7 @@ pub(crate) fn even_bound(cloud: &Cloud, mean: &Matrix, c: f64) -> Result<f64> {
     let (push, mut pull) = (different_sum(cloud), mean.clone());
     pull.as_mut_slice().iter_mut().for_each(|v| *v *= c);
     let even = Multipliers { push: &push, total: cloud.pair_totals().0, pull: &pull, most: 1.0 };
-    Ok(certify(&even, mean, c)?.value)
+    Ok(certify(&even, mean, c, &cloud.reach())?.value)
 }
 
 pub(crate) fn columns(a: &Matrix, range: std::ops::Range<usize>) -> Matrix {
