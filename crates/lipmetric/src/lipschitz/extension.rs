@@ -271,9 +271,9 @@ fn scores<C: Cross + ?Sized>(queries: &C, constant: f64) -> (Upper, Lower) {
 }
 
 /// The least `u + L rho` wins: the score is its negative.
-struct Upper {
-    constant: f64,
-    rooted: bool,
+pub(super) struct Upper {
+    pub(super) constant: f64,
+    pub(super) rooted: bool,
 }
 
 impl Score for Upper {

@@ -8,6 +8,7 @@
 //! |---|---|---|
 //! | how steep are the labels, or any function? | [`lipschitz_constant`], [`lipschitz_constant_of`] | Definition 1, `L_0` |
 //! | how does a function continue beyond the sample? | [`Extension`], [`ExtensionClassifier`] | Theorem 1, Proposition 1 |
+//! | which values are cheapest to give to the rows, at a given constant? | [`learned_values`] | Lip^I on a fixed metric |
 //! | how far apart are the classes, how wide are they? | [`margin`], [`diameter`], [`Margins`] | Definitions 2 to 4 |
 //! | the same around each instance | [`local_ratio`], [`LocalRatios`] | Definition 5 |
 //! | how many dimensions has the metric space? | [`doubling_dimension`] | Definition 6 |
@@ -24,6 +25,7 @@
 mod appendix;
 mod bounds;
 mod constant;
+mod covering;
 mod distance;
 mod doubling;
 mod extension;
@@ -35,6 +37,7 @@ mod pair;
 mod radius;
 mod report;
 mod trade_off;
+mod values;
 
 #[doc(no_inline)]
 pub use crate::neighbours::{Coordinates, Cross, Distance, Pair};
@@ -52,6 +55,7 @@ pub(crate) use radius::Certifier;
 pub use radius::{CertifiedRadius, certified_accuracy, certified_radii, input_radius_factor};
 pub use report::{Report, ReportOptions, SampleBounds};
 pub use trade_off::{Cover, TradeOffCurve, TradeOffOptions, TradeOffPoint, minimum_cover, trade_off};
+pub use values::{Multiplier, ValueOptions, Values, learned_values};
 
 use crate::{Error, Labels, Result};
 use pair::Groups;

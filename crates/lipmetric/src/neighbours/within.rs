@@ -45,7 +45,7 @@ pub(crate) fn close_pairs<D: Distance + ?Sized>(
 ) -> Result<ClosePairs> {
     let mut found = ClosePairs { pairs: Vec::new(), complete: true };
     let mut limit = limit;
-    for b in 1..classes.len() {
+    for b in (1..classes.len()).filter(|&b| !classes[b].is_empty()) {
         let finder = Finder::new(distance, &classes[b]);
         let earlier: Vec<usize> = classes[..b].iter().flatten().copied().collect();
         for batch in earlier.chunks(BATCH) {

@@ -16,6 +16,7 @@ mod lipschitz_bounds;
 mod lipschitz_extension;
 mod lipschitz_margins;
 mod lipschitz_radius;
+mod lipschitz_values;
 mod model;
 mod prepare;
 mod rivals;
