@@ -97,7 +97,7 @@ pub(crate) struct MethodArgs {
     #[command(flatten)]
     rivals: RivalArgs,
     #[command(flatten)]
-    pub(crate) voting: VotingArgs,
+    pub(crate) prediction: PredictionArgs,
 }
 
 impl MethodArgs {
@@ -272,20 +272,33 @@ pub(crate) fn time_limit(seconds: Option<f64>) -> Result<Option<Duration>> {
 }
 
 /// How classes are predicted.
-#[derive(Args)]
+#[derive(Args, Clone, Default)]
 #[command(next_help_heading = "Prediction")]
-pub(crate) struct VotingArgs {
+pub(crate) struct PredictionArgs {
+    /// What predicts the class: `nearest`, a majority vote of the nearest training rows; `extension`, the function that the paper
+    /// selects, the Lipschitz extension of values on the training rows that are learned with the distance or, where the method
+    /// learns none, for it [default: nearest]
+    #[arg(long, value_enum, value_name = "CLASSIFIER")]
+    classifier: Option<ClassifierKind>,
     /// Number of neighbours in the majority vote; `auto`: chosen by leave-one-out on the training rows, or by cross-validation
-    /// together with the distance if the method chooses one [default: auto for the method auto, else 1; in `compare` 1]
+    /// together with the distance if the method chooses one [default: auto for the method auto, else 1]
     #[arg(long, value_name = "K", value_parser = neighbours)]
     k: Option<K>,
-    /// Weight of each neighbour's vote
-    #[arg(long, value_enum, value_name = "RULE", default_value_t = Votes::Uniform)]
-    weights: Votes,
+    /// Weight of each neighbour's vote [default: uniform]
+    #[arg(long, value_enum, value_name = "RULE")]
+    weights: Option<Votes>,
 }
 
-pub(crate) fn neighbours(text: &str) -> std::result::Result<K, String> {
+fn neighbours(text: &str) -> std::result::Result<K, String> {
     text.parse().map_err(|_| "give a number such as 3, or `auto`".to_owned())
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ClassifierKind {
+    /// Majority vote of the nearest training rows
+    Nearest,
+    /// Lipschitz extension of the learned values
+    Extension,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -296,30 +309,41 @@ enum Votes {
     Distance,
 }
 
-impl Default for VotingArgs {
-    fn default() -> Self {
-        Self { k: None, weights: Votes::Uniform }
-    }
-}
+/// The share of the upper extension, as in the paper; `predict --alpha` can take another one.
+const HALF: f64 = 0.5;
 
-impl VotingArgs {
-    /// The number of neighbours where a column of a comparison names none.
-    pub(crate) fn k(&self) -> K {
-        self.k.unwrap_or_default()
+impl PredictionArgs {
+    /// By the Lipschitz extension.
+    pub(crate) fn extension() -> Self {
+        Self { classifier: Some(ClassifierKind::Extension), ..Self::default() }
     }
 
-    /// The vote of so many neighbours.
-    pub(crate) fn of(&self, k: K) -> ClassifierSpec {
+    /// These where they are given, and the others where they are not.
+    pub(crate) fn or(&self, others: &Self) -> Self {
+        let kind = self.classifier.or(others.classifier);
+        // What was said of votes for all columns does not trouble one that does not vote.
+        let votes = self.classifier.is_none() || kind == Some(ClassifierKind::Nearest);
+        let others = if votes && kind != Some(ClassifierKind::Extension) { others } else { &Self::default() };
+        Self { classifier: kind, k: self.k.or(others.k), weights: self.weights.or(others.weights) }
+    }
+
+    /// How the model of a method shall predict. `calibrate` is whether probabilities will be asked for.
+    pub(crate) fn classifier(&self, spec: &Spec, calibrate: bool) -> Result<ClassifierSpec> {
+        if self.classifier == Some(ClassifierKind::Extension) {
+            for (option, given) in [("--k", self.k.is_some()), ("--weights", self.weights.is_some())] {
+                if given {
+                    return Err(Failure::Usage(format!(
+                        "{option} is an option of `--classifier nearest`: the extension has no votes; remove one of the two"
+                    )));
+                }
+            }
+            return Ok(ClassifierSpec::Extension { alpha: HALF, calibrate });
+        }
         let weights = match self.weights {
-            Votes::Uniform => Weights::Uniform,
-            Votes::Distance => Weights::Distance,
+            None | Some(Votes::Uniform) => Weights::Uniform,
+            Some(Votes::Distance) => Weights::Distance,
         };
-        ClassifierSpec::Vote { k, weights }
-    }
-
-    /// The vote of the neighbours, where the method decides how many are usual.
-    pub(crate) fn settings_for(&self, spec: &Spec) -> ClassifierSpec {
         let usual = if matches!(spec, Spec::Auto(_)) { K::Auto } else { K::default() };
-        self.of(self.k.unwrap_or(usual))
+        Ok(ClassifierSpec::Vote { k: self.k.unwrap_or(usual), weights })
     }
 }

@@ -5,6 +5,8 @@
 //! | `L` | f64, rank x features | the metric's factor: `rho(x, y) = ||L (x - y)||^2` on prepared features |
 //! | `train.x` | f64, rows x features | the prepared training rows (absent if the model was stored without them) |
 //! | `train.y` | u32, rows | their classes, as indices into `classes` |
+//! | `train.value` | f64, rows | the values of the learned function on them, where there is one |
+//! | `train.line` | u32, rows | the lines that they stood on, where the source has lines |
 //! | `certificate.*` | | the multipliers that prove the bound, where `fit --certificate` kept them (docs/model-file.md) |
 //!
 //! The metadata entry `lipmetric` is a JSON object: `format_version`, `program_version`, `checksum`, and `model`, which
@@ -19,7 +21,7 @@ mod tensors;
 
 use crate::{Error, Result, Source, atomic_write};
 use lipmetric::method::{Outcome, Spec};
-use lipmetric::model::{Classifier, Model, Provenance, TrainingRows, Voting};
+use lipmetric::model::{Classifier, Model, Provenance, TrainingRows};
 use lipmetric::prepare::Preparation;
 use lipmetric::{Labels, Metric};
 use safetensors::tensor::{SafeTensorError, SafeTensors, TensorView};
@@ -29,7 +31,7 @@ use sha2::{Digest, Sha256};
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::Path;
-use tensors::{Tensors, Written, codes, matrix};
+use tensors::{Tensors, Written, codes, matrix, vector};
 
 /// The format that this program writes, and the newest that it reads.
 pub const FORMAT_VERSION: u32 = 2;
@@ -56,7 +58,7 @@ struct AnyHeader {
 struct Description<'a> {
     spec: Cow<'a, Spec>,
     used: Cow<'a, Spec>,
-    voting: Voting,
+    classifier: Cow<'a, Classifier>,
     outcome: Cow<'a, Outcome>,
     classes: Cow<'a, [String]>,
     class_counts: Cow<'a, [usize]>,
@@ -87,16 +89,13 @@ pub struct StoredModel {
 /// If the model cannot be written down (a size beyond the format's limits).
 pub fn model_to_bytes(model: &Model) -> Result<Vec<u8>> {
     let fail = |e: &dyn std::fmt::Display| Error::data("the model", format!("it cannot be stored: {e}"));
-    let Some(voting) = model.classifier.voting() else {
-        return Err(fail(&format!("the format has no place for a model that predicts by {}", model.classifier)));
-    };
     if model.certificate.is_some() && model.training.is_none() {
         return Err(fail(&"a certificate is one of the training rows, which are not there"));
     }
     let description = Description {
         spec: Cow::Borrowed(&model.spec),
         used: Cow::Borrowed(&model.used),
-        voting,
+        classifier: Cow::Borrowed(&model.classifier),
         outcome: Cow::Borrowed(&model.outcome),
         classes: Cow::Borrowed(&model.classes),
         class_counts: Cow::Borrowed(&model.class_counts),
@@ -110,6 +109,14 @@ pub fn model_to_bytes(model: &Model) -> Result<Vec<u8>> {
     if let Some(rows) = &model.training {
         tensors.insert("train.x", matrix(&rows.x));
         tensors.insert("train.y", codes(vec![rows.y.len()], rows.y.codes().iter().copied()));
+        if let Some(values) = &rows.values {
+            tensors.insert("train.value", vector(values.iter().copied()));
+        }
+        // Lines beyond what a tensor of 32 bits holds are not worth a wider one.
+        let lines: Option<Vec<u32>> = rows.lines.iter().map(|&line| line.try_into().ok()).collect();
+        if let Some(lines) = lines.filter(|lines| !lines.is_empty()) {
+            tensors.insert("train.line", codes(vec![lines.len()], lines.into_iter()));
+        }
     }
     if let Some(certificate) = &model.certificate {
         certificate::write(certificate, &mut tensors);
@@ -211,16 +218,24 @@ fn assemble(d: Description<'_>, views: &[(String, TensorView<'_>)]) -> Result<Mo
         (Some(x), Some((shape, codes))) if shape == [x.rows()] => Some((x, codes)),
         _ => return Err("the training rows and their classes do not fit together".to_owned()),
     };
+    let values = tensors.vector("train.value")?;
+    let lines = tensors.codes("train.line")?.map_or_else(Vec::new, |(_, lines)| lines);
+    let lines = lines.into_iter().map(u64::from).collect();
     let certificate = d.certificate.map(|shared| certificate::read(&shared, &tensors)).transpose()?;
     let model = || -> lipmetric::Result<Model> {
-        let labels = training.map(|(x, codes)| Ok((x, Labels::from_codes(d.classes.to_vec(), codes)?))).transpose()?;
+        let labels = training
+            .map(|(x, codes)| Ok(TrainingRows::new(x, Labels::from_codes(d.classes.to_vec(), codes)?)))
+            .transpose()?;
         let learned =
             Provenance { spec: d.spec.into_owned(), used: d.used.into_owned(), outcome: d.outcome.into_owned() };
         let classes = (d.classes.into_owned(), d.class_counts.into_owned());
-        let classifier = Classifier::Vote(d.voting);
+        let classifier = d.classifier.into_owned();
         let model = Model::new(learned, Metric::new(factor)?, d.preparation.into_owned(), classes, classifier)?;
         let model = match labels {
-            Some((x, y)) => model.with_training(TrainingRows { x, y })?,
+            Some(mut rows) => {
+                (rows.values, rows.lines) = (values, lines);
+                model.with_training(rows)?
+            }
             None => model,
         };
         match certificate {

@@ -32,7 +32,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     roles: RoleArgs,
     /// The model to evaluate
-    #[arg(long, value_name = "MODEL", help_heading = None::<&str>, conflicts_with_all = ["repeats", "train_fraction", "folds", "seed", "method", "spec", "slack", "c", "c_rel", "tol", "max_iter", "diameter", "anchor", "anchor_weight", "balanced", "solver", "mu", "rank", "n_components", "init", "warm_start", "targets", "push", "alpha", "k", "weights", "fill", "scale", "kind"])]
+    #[arg(long, value_name = "MODEL", help_heading = None::<&str>, conflicts_with_all = ["repeats", "train_fraction", "folds", "seed", "method", "spec", "slack", "c", "c_rel", "tol", "max_iter", "diameter", "anchor", "anchor_weight", "balanced", "solver", "mu", "rank", "n_components", "init", "warm_start", "targets", "push", "alpha", "classifier", "k", "weights", "fill", "scale", "kind"])]
     model: Option<PathBuf>,
     #[command(flatten)]
     prepare: PrepareArgs,
@@ -129,7 +129,8 @@ fn judge_method(args: &Args, session: &Session) -> Result<Report> {
     let data = args.roles.read(&table)?;
     let spec = args.method.spec()?;
     let start = args.method.start()?;
-    let recipe = args.prepare.recipe(&spec, args.method.voting.settings_for(&spec)).starting_from(start.as_ref());
+    let recipe =
+        args.prepare.recipe(&spec, args.method.prediction.classifier(&spec, false)?).starting_from(start.as_ref());
     let (splits, how): (Vec<Split>, String) = match args.folds {
         Some(k) => (folds(&data.labels, k, args.seed)?, format!("{k}-fold cross-validation")),
         None => (

@@ -1,4 +1,5 @@
 use super::shared::LabelledArgs;
+use super::suspects::Suspects;
 use crate::failure::{Failure, Result};
 use crate::method::options::{self, Given};
 use crate::method::{MethodArgs, time_limit};
@@ -8,6 +9,7 @@ use crate::session::Session;
 use lipmetric::Model;
 use lipmetric::lipschitz::{Mahalanobis, Margins};
 use lipmetric::method::{Choice, Method, MetricKind, Spec};
+use lipmetric::model::Classifier;
 use lipmetric::prepare::{Encoding, Preparation, Scaling, Step};
 use lipmetric::solver::{Budget, Status};
 use lipmetric_io::Source;
@@ -27,7 +29,7 @@ Examples:
   lipmetric fit --data haberman --model haberman.lip
   lipmetric datasets export echo -o echo.csv
   lipmetric fit echo.csv --label label --k 3 --model echo.lip
-  lipmetric fit echo.csv --method lip-i --c auto
+  lipmetric fit echo.csv --method lip-i --c auto --classifier extension
   lipmetric fit echo.csv --ignore epss --fill mean --scale minmax --json
   lipmetric fit echo.csv --method lip-d --slack pair --c 1 --tol 1e-9
   lipmetric fit echo.csv --method lip-d --certificate --model echo.lip
@@ -73,7 +75,10 @@ struct Report<'a> {
     class_names: &'a [String],
     class_counts: &'a [usize],
     feature_names: Vec<String>,
+    classifier: &'a Classifier,
     k: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    suspects: Option<Suspects>,
     c: Option<f64>,
     c_max: Option<f64>,
     objective: Option<f64>,
@@ -96,7 +101,7 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
     let spec = args.method.spec()?;
     let triplets = args.triplets.as_ref().map(|path| read_triplets(&Source::new(path))).transpose()?;
     let start = args.method.start()?;
-    let recipe = args.rows.prepare.recipe(&spec, args.method.voting.settings_for(&spec));
+    let recipe = args.rows.prepare.recipe(&spec, args.method.prediction.classifier(&spec, true)?);
     let recipe =
         recipe.starting_from(start.as_ref()).comparing(triplets.as_deref()).keeping_certificate(args.certificate);
     let watch = Stopwatch::start();
@@ -105,6 +110,7 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
     drop(observer);
     let (seconds, cpu_seconds) = (watch.seconds(), watch.cpu_seconds());
     let margins = measure(&model)?;
+    let suspects = model.training.as_ref().and_then(Suspects::of);
     if args.without_rows {
         model.training = None;
     }
@@ -123,7 +129,9 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
         class_names: &model.classes,
         class_counts: &model.class_counts,
         feature_names: model.preparation.feature_names(),
+        classifier: &model.classifier,
         k: model.classifier.voting().map(|v| v.k),
+        suspects: suspects.clone(),
         c: model.outcome.c,
         c_max: model.outcome.c_max,
         objective: model.outcome.objective,
@@ -245,6 +253,10 @@ pub(crate) fn describe_outcome(model: &Model) -> String {
     }
     facts.row(["rank", &format!("{} of {}", model.metric.rank(), model.metric.features())]);
     facts.row(["prediction", &model.classifier.to_string()]);
+    if let Some(suspects) = model.training.as_ref().and_then(Suspects::of) {
+        facts.row(["rows relabelled", &format!("{} of {}", suspects.relabelled.len(), suspects.rows)]);
+        facts.row(["rows bent", &format!("{} of {}", suspects.bent.len(), suspects.rows)]);
+    }
     let mut text = facts.render();
     for note in &outcome.notes {
         text += &format!("note: {note}\n");

@@ -1,11 +1,12 @@
 use super::fit::{describe_outcome, describe_preparation};
 use super::margins::{self, ReportArgs};
+use super::suspects::Suspects;
 use crate::failure::{Failure, Result};
 use crate::method::options::{self, Given};
 use crate::output::{self, Align, TextTable, short};
 use lipmetric::Model;
 use lipmetric::method::{Method, Outcome, Spec};
-use lipmetric::model::Voting;
+use lipmetric::model::Classifier;
 use lipmetric::prepare::Preparation;
 use lipmetric_io::model::{StoredModel, load_model};
 use serde::Serialize;
@@ -29,6 +30,9 @@ pub(crate) struct Args {
     /// Print only the method and its parameters, as JSON for `lipmetric fit --spec`
     #[arg(long, conflicts_with_all = ["lipschitz", "json"])]
     spec: bool,
+    /// List at most this many rows that the learned function relabels, and as many that it bends; 0 lists all
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    rows: usize,
     /// Print it as JSON
     #[arg(long)]
     json: bool,
@@ -44,7 +48,9 @@ struct Report<'a> {
     parameters: Given,
     spec: &'a Spec,
     outcome: &'a Outcome,
-    voting: Option<Voting>,
+    classifier: &'a Classifier,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    suspects: Option<Suspects>,
     n: Option<usize>,
     p: usize,
     rank: usize,
@@ -97,7 +103,8 @@ fn report(stored: &StoredModel, spectrum: Vec<f64>) -> Report<'_> {
         parameters: options::parameters(&model.used),
         spec: &model.spec,
         outcome: &model.outcome,
-        voting: model.classifier.voting(),
+        classifier: &model.classifier,
+        suspects: model.training.as_ref().and_then(Suspects::of),
         n: model.training.as_ref().map(|t| t.x.rows()),
         p: model.metric.features(),
         rank: model.metric.rank(),
@@ -129,6 +136,10 @@ fn describe(args: &Args, stored: &StoredModel, spectrum: &[f64]) -> String {
     text += &classes.render();
     if model.training.is_none() {
         text += "The training rows are not in the model: it can map rows but not predict.\n";
+    }
+    if let Some(suspects) = model.training.as_ref().and_then(Suspects::of) {
+        text += "\n";
+        text += &suspects.describe(&model.classes, args.rows);
     }
     text += &format!(
         "\npreparation (missing values: {}, scaling: {})\n",

@@ -3,10 +3,12 @@ use crate::failure::Result;
 use crate::input::PrepareArgs;
 use crate::output::{self, Align, TextTable, short};
 use crate::session::Session;
-use lipmetric::lipschitz::{LocalSummary, Mahalanobis, Margins, Report, ReportOptions};
+use lipmetric::classify::Prediction;
+use lipmetric::lipschitz::{FunctionReport, LearningBound, LocalSummary, Mahalanobis, Margins, Report, ReportOptions};
 use lipmetric::method::Method;
+use lipmetric::model::{Classifier, Rows};
 use lipmetric::prepare::{Dataset, Preparation, Unseen};
-use lipmetric::{Labels, Matrix, Metric};
+use lipmetric::{Labels, Matrix, Metric, Model};
 use lipmetric_io::model::load_model;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -16,14 +18,17 @@ use std::path::PathBuf;
 /// Under the Euclidean distance on the prepared features or, with --model, under a learned one (the square root of the
 /// paper's squared form: the one that obeys the triangle inequality). The margin ratios say how well the classes are
 /// separated in relation to their size. The bounds limit the error on new rows; the report says so where a bound is too weak
-/// to mean anything.
+/// to mean anything. Of a model that predicts by the Lipschitz extension, the same figures of its function stand beside those
+/// of the labels, by which the nearest neighbour classifies.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   lipmetric margins --data haberman
   lipmetric fit --data echo --model echo.lip
   lipmetric margins --data echo --model echo.lip
-  lipmetric margins --data echo --model echo.lip --json")]
+  lipmetric margins --data echo --model echo.lip --json
+  lipmetric fit --data echo --method lip-i --classifier extension --model f.lip
+  lipmetric margins --data echo --model f.lip")]
 pub(crate) struct Args {
     #[command(flatten)]
     rows: LabelledArgs,
@@ -57,12 +62,12 @@ impl Default for ReportArgs {
 
 pub(crate) fn run(args: &Args, session: &Session) -> Result {
     let table = args.rows.table(session)?;
-    let (metric, x, labels, what) = match &args.model {
+    let (metric, x, labels, what, values) = match &args.model {
         None => {
             let Dataset { schema, columns, labels, .. } = args.rows.roles.read(&table)?;
             let PrepareArgs { fill, scale } = args.rows.prepare;
             let x = Preparation::fit(schema, &columns, None, fill, scale)?.apply(&columns)?;
-            (Metric::euclidean(x.cols()), x, labels, "the Euclidean distance".to_owned())
+            (Metric::euclidean(x.cols()), x, labels, "the Euclidean distance".to_owned(), None)
         }
         Some(path) => {
             let model = load_model(path)?.model;
@@ -71,20 +76,86 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
             let labels = model.preparation.schema().labels_as(&table, &model.classes)?;
             let x = model.preparation.read(&table, Unseen::Error)?;
             let what = format!("the metric of {} ({})", path.display(), model.spec.name());
-            (model.metric, x, labels, what)
+            let values = own_values(&model, &x, &labels)?;
+            (model.metric, x, labels, what, values)
         }
     };
     let report = measure(&metric, &x, &labels, &args.report)?;
+    let function =
+        values.map(|values| of_function(&metric, &x, &labels, &values, &report, args.report.delta)).transpose()?;
     if args.json {
-        return output::print_json(&JsonReport { data: &table.origin, distance: &what, report: &report });
+        return output::print_json(&JsonReport { data: &table.origin, distance: &what, function, report: &report });
     }
-    output::print(&format!("{} under {what}\n\n{}", table.origin, describe(&report, &|i| table.place(i))))
+    let mut text = format!("{} under {what}\n\n{}", table.origin, describe(&report, &|i| table.place(i)));
+    if let Some(function) = &function {
+        text += &describe_function(function, &report, &|i| table.place(i));
+    }
+    output::print(&text)
+}
+
+/// The value of the model's function on each row for the row's own class; none where the model predicts by votes.
+pub(crate) fn own_values(model: &Model, x: &Matrix, labels: &Labels) -> Result<Option<Vec<f64>>> {
+    if !matches!(model.classifier, Classifier::Extension(_)) {
+        return Ok(None);
+    }
+    let told = model.explain(Rows::Prepared(x))?;
+    // A class that the model does not know has the value of none.
+    let own = |(row, &code): (&Prediction, &u32)| row.values.get(code as usize).copied().unwrap_or(-1.0);
+    Ok(Some(told.iter().zip(labels.codes()).map(own).collect()))
+}
+
+fn of_function(
+    metric: &Metric,
+    x: &Matrix,
+    labels: &Labels,
+    values: &[f64],
+    report: &Report,
+    delta: f64,
+) -> Result<FunctionReport> {
+    let distance = Mahalanobis::new(metric, x)?;
+    Ok(FunctionReport::new(&distance, labels, values, &report.margins, report.doubling.upper, delta)?)
+}
+
+/// The function's figures beside those of the labels, by which the nearest neighbour classifies.
+fn describe_function(function: &FunctionReport, report: &Report, place: &dyn Fn(usize) -> String) -> String {
+    let m = &report.margins;
+    let mut table = TextTable::new(vec![Align::Left, Align::Right, Align::Right]);
+    table.row(["the function that predicts, beside the labels", "function", "labels (1-NN)"]);
+    let pairs = [
+        ("Lipschitz constant on these rows", function.constant.constant, m.constant.constant),
+        ("2 / (constant x diameter)", function.ratio_diameter, m.ratio_diameter),
+        ("2 / (constant x sum of class diameters)", function.ratio_intra, m.ratio_intra),
+    ];
+    for (name, own, labels) in pairs {
+        table.row([name.to_owned(), short(own), short(labels)]);
+    }
+    table.row(["rows on the wrong side".to_owned(), function.errors.to_string(), "0".to_owned()]);
+    table.row(["rows below the full margin of 1".to_owned(), function.below_margin.to_string(), "0".to_owned()]);
+    let bounds = report.bounds.as_ref();
+    for (name, own, labels) in [
+        ("bound on the error, by the diameter", &function.by_diameter, bounds.map(|b| &b.diameter)),
+        ("bound on the error, by the class diameters", &function.by_intra, bounds.map(|b| &b.intra)),
+    ] {
+        let shown = |bound: Option<&LearningBound>| match bound.map(LearningBound::best) {
+            Some(b) if b.vacuous => "1 or more".to_owned(),
+            Some(b) => format!("{:.4}", b.value),
+            None => "-".to_owned(),
+        };
+        table.row([name.to_owned(), shown(own.as_ref()), shown(labels)]);
+    }
+    let steepest = format!("{} and {}", place(function.constant.i), place(function.constant.j));
+    format!(
+        "\n{}steepest between {steepest}; the bounds count every row below the full margin as an error\n",
+        table.render()
+    )
 }
 
 #[derive(Serialize)]
 struct JsonReport<'a> {
     data: &'a str,
     distance: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    function: Option<FunctionReport>,
     #[serde(flatten)]
     report: &'a Report,
 }

@@ -11,6 +11,7 @@ pub(crate) mod margins;
 pub(crate) mod path;
 pub(crate) mod predict;
 mod shared;
+mod suspects;
 pub(crate) mod transform;
 pub(crate) mod verify;
 

@@ -1,9 +1,9 @@
 use super::shared::{BatchArgs, RowArgs};
-use crate::failure::Result;
+use crate::failure::{Failure, Result};
 use crate::session::Session;
 use lipmetric::classify::Prediction;
 use lipmetric::data::Column;
-use lipmetric::model::{Certified, Predictor};
+use lipmetric::model::{Certified, Classifier, Predictor};
 use lipmetric_io::model::load_model;
 
 /// The column of predicted classes.
@@ -20,11 +20,14 @@ Examples:
   lipmetric fit --data haberman --k 1 --model h.lip
   lipmetric predict --model h.lip --data haberman
   lipmetric predict --model h.lip --data haberman --proba --radius -o out.csv
-  lipmetric datasets export haberman | lipmetric predict --model h.lip -")]
+  lipmetric datasets export haberman | lipmetric predict --model h.lip -
+  lipmetric fit --data haberman --method lip-i --classifier extension --model f.lip
+  lipmetric predict --model f.lip --data haberman --value --proba")]
 pub(crate) struct Args {
     #[command(flatten)]
     batches: BatchArgs,
-    /// Add a column per class: the share of the neighbours' votes
+    /// Add a column per class: the share of the neighbours' votes or, of a model that predicts by the extension, the
+    /// probability of the class, calibrated on held-out rows when the model was fitted
     #[arg(long, help_heading = "Output")]
     proba: bool,
     /// Add the distance to the nearest training row
@@ -33,6 +36,14 @@ pub(crate) struct Args {
     /// Add the margin: how much farther the nearest training row of another class is than that of the predicted class
     #[arg(long, help_heading = "Output")]
     margin: bool,
+    /// Add the value of the function (models of `--classifier extension`). With two classes it is one column, positive for the
+    /// second class; with more a column per class, of which the largest wins
+    #[arg(long, help_heading = "Output")]
+    value: bool,
+    /// The share of the upper extension, 0 to 1: 0 is the lower extension, 1 the upper (models of `--classifier extension`)
+    /// [default: the model's, one half]
+    #[arg(long, value_name = "ALPHA")]
+    alpha: Option<f64>,
     /// Add the certified radius: a row that moves by less keeps its predicted class. In the learned metric (radius), and as a
     /// Euclidean distance on the prepared features (radius_prepared)
     #[arg(long, help_heading = "Output")]
@@ -42,7 +53,9 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, session: &Session) -> Result {
-    let predictor = Predictor::new(load_model(&args.batches.model)?.model)?;
+    let mut model = load_model(&args.batches.model)?.model;
+    check(args, &mut model.classifier)?;
+    let predictor = Predictor::new(model)?;
     args.batches.run(&args.rows, predictor.model(), PREDICTION, session, |batch| {
         let rows = args.rows.of(batch);
         if args.radius {
@@ -55,13 +68,40 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
             columns.push(radii("radius", |c| c.radius));
             columns.push(radii("radius_prepared", |c| c.radius_prepared));
             Ok(columns)
-        } else if args.proba || args.distance || args.margin {
+        } else if args.proba || args.distance || args.margin || args.value {
             let told = predictor.explain(rows)?;
             Ok(detailed(args, &predictor, &told.iter().collect::<Vec<_>>()))
         } else {
             Ok(vec![predictions(&predictor, predictor.predict(rows)?)])
         }
     })
+}
+
+/// Refuses what the model's classifier does not have, and gives it the share that was asked for.
+fn check(args: &Args, classifier: &mut Classifier) -> Result {
+    let Classifier::Extension(extending) = classifier else {
+        for (option, given) in [("--value", args.value), ("--alpha", args.alpha.is_some())] {
+            if given {
+                return Err(Failure::Usage(format!(
+                    "{option}: the model predicts by {classifier}, which has no values; fit it with `--classifier extension`"
+                )));
+            }
+        }
+        return Ok(());
+    };
+    if let Some(alpha) = args.alpha {
+        if !(0.0..=1.0).contains(&alpha) {
+            return Err(Failure::Usage(format!("--alpha: {alpha} is outside 0 to 1")));
+        }
+        extending.alpha = alpha;
+    }
+    if args.proba && extending.calibration.is_none() {
+        return Err(Failure::Usage(
+            "--proba: the model has no probabilities, as no rows could be held out to calibrate them; use --value"
+                .to_owned(),
+        ));
+    }
+    Ok(())
 }
 
 fn predictions(predictor: &Predictor, labels: impl IntoIterator<Item = u32>) -> Column {
@@ -76,6 +116,17 @@ fn detailed(args: &Args, predictor: &Predictor, rows: &[&Prediction]) -> Vec<Col
     if args.proba {
         let classes = predictor.model().classes.iter().enumerate();
         columns.extend(classes.map(|(c, class)| numbers(format!("proba:{class}"), &|r| r.shares[c])));
+    }
+    if args.value {
+        match &predictor.model().classes[..] {
+            // The first class has the negative value.
+            [_, _] => columns.push(numbers("value".to_owned(), &|r| r.values[1])),
+            classes => {
+                columns.extend(
+                    classes.iter().enumerate().map(|(c, class)| numbers(format!("value:{class}"), &|r| r.values[c])),
+                );
+            }
+        }
     }
     if args.distance {
         columns.push(numbers("distance".to_owned(), &Prediction::nearest));

@@ -8,6 +8,7 @@ mod common;
 mod compare;
 mod conventions;
 mod formats;
+mod function;
 mod golden;
 mod learning;
 mod near_rows;

@@ -10,6 +10,8 @@ pub(super) fn upgrade(description: &mut Map<String, Value>) {
         Some(Value::Object(parameters)) => parameters,
         _ => Map::new(),
     };
+    let voting = description.remove("voting").unwrap_or_default();
+    description.insert("classifier".to_owned(), json!({ "vote": voting }));
     let mut notes = Vec::new();
     let spec = spec(method.as_str().unwrap_or_default(), parameters, &mut notes);
     description.insert("spec".to_owned(), spec.clone());

@@ -16,7 +16,7 @@ fn model(spec: &Spec, k: K) -> Model {
     kept(spec, k, false)
 }
 
-fn kept(spec: &Spec, k: K, certificate: bool) -> Model {
+fn rows() -> String {
     let mut text = "size,smooth,colour,kind\n".to_owned();
     for i in 0..24_usize {
         let size = if i % 7 == 3 { String::new() } else { format!("{}", (i % 3) as f64 + 0.1 * i as f64) };
@@ -24,11 +24,31 @@ fn kept(spec: &Spec, k: K, certificate: bool) -> Model {
         let kind = ["a", "b \\ \u{1F600}"][usize::from(i % 3 == 0)];
         text += &format!("{size},{},{colour},{kind}\n", ["yes", "no"][i % 2]);
     }
-    let table = read_table(&Source::buffer("rows.csv", text.into_bytes()), &ReadOptions::default()).unwrap();
+    text
+}
+
+fn kept(spec: &Spec, k: K, certificate: bool) -> Model {
+    let table = read_table(&Source::buffer("rows.csv", rows().into_bytes()), &ReadOptions::default()).unwrap();
     let data = Dataset::read(&table, &Roles::default()).unwrap();
     let vote = ClassifierSpec::Vote { k, weights: Weights::Uniform };
     let recipe = Recipe::new(spec).prepared(Fill::Median, Scaling::Standard).predicting(vote);
     recipe.keeping_certificate(certificate).fit(&data, None, &mut Silent).unwrap()
+}
+
+#[test]
+fn a_function_comes_back_with_its_values_its_lines_and_its_probabilities() {
+    let table = read_table(&Source::buffer("rows.csv", rows().into_bytes()), &ReadOptions::default()).unwrap();
+    let data = Dataset::read(&table, &Roles::default()).unwrap();
+    for spec in [Spec::from(Lip::intra()), Euclidean::new().into()] {
+        let function = ClassifierSpec::Extension { alpha: 0.25, calibrate: true };
+        let model = Recipe::new(&spec).predicting(function).fit(&data, None, &mut Silent).unwrap();
+        let back = model_from_bytes("memory", &model_to_bytes(&model).unwrap()).unwrap().model;
+        assert_eq!(back, model);
+        let kept = back.training.as_ref().unwrap();
+        assert_eq!((kept.lines[0], kept.place(23)), (2, "line 25".to_owned()));
+        assert!(kept.values.is_some());
+        assert_eq!(back.explain(&table).unwrap(), model.explain(&table).unwrap(), "to the last bit");
+    }
 }
 
 #[test]

@@ -46,10 +46,13 @@ pub struct Neighbour {
 pub struct Prediction {
     /// Code of the predicted class.
     pub label: u32,
-    /// The rows that voted, nearest first.
+    /// The rows that voted, nearest first; where a function predicts, the nearest row.
     pub neighbours: Vec<Neighbour>,
-    /// Each class's share of the votes.
+    /// Each class's share of the votes or, where a function predicts, its calibrated probability; empty where the function was not
+    /// calibrated.
     pub shares: Vec<f64>,
+    /// Where a function predicts, its value for each class: the largest wins. Else empty.
+    pub values: Vec<f64>,
     /// The nearest row of the predicted class.
     pub same: Option<Neighbour>,
     /// The nearest row of any other class; none if no other class has rows.
@@ -155,6 +158,15 @@ impl KnnClassifier {
     /// # Errors
     /// If the queries have another number of columns than the rows, or one is not finite.
     pub fn explain(&self, queries: &Matrix) -> Result<Vec<Prediction>> {
+        self.told(queries, |_| None)
+    }
+
+    /// The same where something else than the votes decides which class each query has.
+    pub(crate) fn explain_as(&self, queries: &Matrix, labels: &[u32]) -> Result<Vec<Prediction>> {
+        self.told(queries, |i| Some(labels[i]))
+    }
+
+    fn told(&self, queries: &Matrix, decided: impl Fn(usize) -> Option<u32>) -> Result<Vec<Prediction>> {
         let found = self.index.query(queries, self.k)?;
         let by_class = match self.by_class.get() {
             Some(built) => built,
@@ -166,7 +178,8 @@ impl KnnClassifier {
         let per_class = by_class.nearest(queries);
         let mut poll = self.poll();
         let explain = |i: usize| {
-            let label = poll.winner(self.classes(found.indices(i)), found.squared_distances(i));
+            let winner = poll.winner(self.classes(found.indices(i)), found.squared_distances(i));
+            let label = decided(i).unwrap_or(winner);
             let mut shares = vec![0.0; self.labels.classes().len()];
             poll.shares(&mut shares);
             let voters = found.indices(i).iter().zip(found.squared_distances(i));
@@ -176,6 +189,7 @@ impl KnnClassifier {
                 label,
                 neighbours: voters.map(|(&row, &squared)| neighbour(row, squared)).collect(),
                 shares,
+                values: Vec::new(),
                 same: nearest(&per_class.of(i)[label as usize]),
                 other: others.filter_map(|(_, found)| nearest(found)).min_by(|a, b| a.distance.total_cmp(&b.distance)),
             }

@@ -1,15 +1,21 @@
-//! Exact k-nearest-neighbour classification.
+//! Classification by the nearest rows: their vote, or the function that extends their values.
 //!
 //! | file | what it does |
 //! |---|---|
 //! | `vote` | [`K`], [`Weights`]: how many neighbours vote, and how their votes are counted |
 //! | `knn` | [`KnnClassifier`]: the vote of the nearest rows, shares, margins |
+//! | `extension` | [`ExtensionFunction`]: the function that the paper selects, by a value per row |
+//! | `calibrate` | [`Calibration`]: probabilities from the values of a function |
 //! | `select` | [`judge_k`]: the number of neighbours by cross-validation |
 
+mod calibrate;
+mod extension;
 mod knn;
 mod select;
 mod vote;
 
+pub use calibrate::Calibration;
+pub use extension::{ExtensionDecision, ExtensionFunction, OnSample};
 pub use knn::{KnnClassifier, Neighbour, Prediction};
 pub use select::{KScore, Validation, best_k, judge_k, usual_ks};
 pub(crate) use vote::Poll;

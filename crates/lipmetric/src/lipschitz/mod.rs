@@ -16,6 +16,7 @@
 //! | which rows to give up for a better promise? | [`trade_off()`], [`minimum_cover`] | after Gottlieb et al. |
 //! | what do the penalties of LMML and LMNN bound? | [`lmml_penalty`], [`lmnn_pull`] | appendix |
 //! | all of it at once | [`Report`] | |
+//! | the same of a function that was learned | [`FunctionReport`] | Theorem 2 with `k` errors |
 //! | how far can an instance move before its label changes? | [`certified_radii`], [`certified_accuracy`] | - |
 //!
 //! Results are exact (or bounds where they are called so), identical bit for bit for any number of threads, and take memory
@@ -29,6 +30,7 @@ mod covering;
 mod distance;
 mod doubling;
 mod extension;
+mod function;
 mod local;
 mod margins;
 mod matching;
@@ -47,6 +49,7 @@ pub use constant::{LipschitzConstant, lipschitz_constant, lipschitz_constant_of}
 pub use distance::{Mahalanobis, Power, Root, Square, SquaredMahalanobis, TrueMetric, Vectors, VectorsTo};
 pub use doubling::{DoublingDimension, DoublingOptions, doubling_dimension};
 pub use extension::{Decision, Extension, ExtensionClassifier};
+pub use function::FunctionReport;
 pub use local::{Histogram, LocalRatio, LocalRatios, LocalSummary, local_ratio};
 pub use margins::{ClassDiameter, ClassMargin, Margins, Surrogates};
 pub use other::{AsMetric, Closure, ClosureTo, Precomputed, PrecomputedCross};

@@ -11,6 +11,7 @@
 //! | `lip_local`, `lmnn`, `lmml`, `nca`, `mcml`, `euclidean` | a method each |
 //! | `choose/` | what is chosen by cross-validation |
 //! | `start` | the rows' coordinates, and where a search begins |
+//! | `values` | the values of a Lipschitz function that are learned for a given metric |
 
 mod choose;
 mod euclidean;
@@ -23,6 +24,7 @@ mod nca;
 mod parameters;
 mod spec;
 mod start;
+pub(crate) mod values;
 
 pub use choose::{Auto, Choice, Judged, MetricKind};
 pub use euclidean::Euclidean;
@@ -46,14 +48,26 @@ use spec::check_limits;
 /// Row numbers `i`, `j`, `l`: row `i` should be nearer to row `j` than to row `l`.
 pub type Triplet = [usize; 3];
 
-/// The vote that a metric is to serve.
+/// The prediction that a metric is to serve.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Votes<'a> {
-    /// The numbers of neighbours to choose from.
-    pub neighbours: &'a [usize],
-    /// How much each vote counts.
-    pub weights: Weights,
+#[non_exhaustive]
+pub enum Serves<'a> {
+    /// A vote of the nearest rows.
+    Votes {
+        /// The numbers of neighbours to choose from.
+        neighbours: &'a [usize],
+        /// How much each vote counts.
+        weights: Weights,
+    },
+    /// The Lipschitz extension of values that are learned with the metric, or for it.
+    Extension {
+        /// The share of the upper extension.
+        alpha: f64,
+    },
 }
+
+/// What a metric serves where nothing is said.
+const ONE_NEIGHBOUR: Serves<'static> = Serves::Votes { neighbours: &[1], weights: Weights::Uniform };
 
 /// The rows that a metric is learned from.
 #[derive(Debug, Clone, Copy)]
@@ -69,8 +83,8 @@ pub struct Training<'a> {
     pub start: Option<&'a Metric>,
     /// Comparisons to learn from instead of the labels.
     pub triplets: Option<&'a [Triplet]>,
-    /// The vote that the metric is to serve; only a method that chooses by cross-validation looks at it.
-    pub votes: Option<Votes<'a>>,
+    /// What the metric is to serve, one neighbour if nothing is said; only a method that chooses by cross-validation looks at it.
+    pub serves: Serves<'a>,
 }
 
 impl<'a> Training<'a> {
@@ -91,7 +105,7 @@ impl<'a> Training<'a> {
         if let Some((i, j)) = x.first_non_finite() {
             return Err(Error::data(format!("row {i}, feature {j} is {}: values must be finite", x[(i, j)])));
         }
-        Ok(Self { x, y, weights: None, start: None, triplets: None, votes: None })
+        Ok(Self { x, y, weights: None, start: None, triplets: None, serves: ONE_NEIGHBOUR })
     }
 
     /// The same with a weight per row.
@@ -131,7 +145,15 @@ impl<'a> Training<'a> {
     /// says which number it chose in [`Outcome::choice`].
     #[must_use]
     pub fn with_votes(mut self, neighbours: &'a [usize], weights: Weights) -> Self {
-        self.votes = Some(Votes { neighbours, weights });
+        self.serves = Serves::Votes { neighbours, weights };
+        self
+    }
+
+    /// The same for the Lipschitz extension of learned values, `U_alpha`. A method that chooses by cross-validation does so by its
+    /// predictions.
+    #[must_use]
+    pub fn with_extension(mut self, alpha: f64) -> Self {
+        self.serves = Serves::Extension { alpha };
         self
     }
 
@@ -152,6 +174,31 @@ impl<'a> Training<'a> {
             return Err(Error::parameter("triplets", message));
         }
         Ok(())
+    }
+}
+
+/// Some of the training rows.
+pub(crate) struct Part {
+    x: Matrix,
+    y: Labels,
+    weights: Option<Vec<f64>>,
+}
+
+impl Part {
+    pub(crate) fn of(data: &Training<'_>, rows: &[usize]) -> Self {
+        Self {
+            x: data.x.select_rows(rows),
+            y: data.y.select(rows),
+            weights: data.weights.map(|w| rows.iter().map(|&i| w[i]).collect()),
+        }
+    }
+
+    pub(crate) fn training(&self) -> Result<Training<'_>> {
+        let training = Training::new(&self.x, &self.y)?;
+        match &self.weights {
+            Some(weights) => training.with_weights(weights),
+            None => Ok(training),
+        }
     }
 }
 
@@ -234,11 +281,14 @@ pub struct Fit {
     pub outcome: Outcome,
     /// The multipliers behind [`Outcome::dual`], where the exact solver gave them.
     pub certificate: Option<Certificate>,
+    /// Of Lip^D and Lip^I with a slack per row, the slack `xi` of each row: the learned function has the value `1 - xi` there
+    /// for the row's own class. At a slack above 1 it is of another class than the label says.
+    pub slack: Option<Vec<f64>>,
 }
 
 impl Fit {
     fn new(metric: Metric, outcome: Outcome) -> Self {
-        Self { metric, outcome, certificate: None }
+        Self { metric, outcome, certificate: None, slack: None }
     }
 }
 

@@ -1,6 +1,8 @@
 //! The one description of a method and its parameters.
 
-use super::{Auto, Euclidean, Field, Fit, Lip, LipLocal, Lmml, Lmnn, Mcml, Method, Nca, Solver, TradeOff, Training};
+use super::{
+    Auto, Euclidean, Field, Fit, Lip, LipLocal, Lmml, Lmnn, Mcml, Method, Nca, Outcome, Solver, TradeOff, Training,
+};
 use crate::problem::{Diameter, Slack, Variant};
 use crate::solver::Observer;
 use crate::{Error, Result};
@@ -123,6 +125,23 @@ impl Spec {
             ));
         }
         Ok(())
+    }
+
+    /// The same with what a fit of it has chosen and its `c`, for a part of the rows, to an accuracy that is enough for
+    /// predictions.
+    pub(crate) fn settled(&self, outcome: &Outcome, part: f64) -> Self {
+        match (self, outcome.c) {
+            (Self::Lip(lip), Some(c)) if !lip.rank.is_auto() => lip.settled(outcome.choice.as_ref(), c, part).into(),
+            _ => self.clone(),
+        }
+    }
+
+    /// How much each row counts.
+    pub(crate) fn row_weights(&self, data: &Training<'_>) -> Result<Vec<f64>> {
+        match self {
+            Self::Lip(lip) => lip.class_weights.of_rows(data),
+            _ => Ok(data.weights.map_or_else(|| vec![1.0; data.x.rows()], <[f64]>::to_vec)),
+        }
     }
 
     /// Whether something is chosen by cross-validation.

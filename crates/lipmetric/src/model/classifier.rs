@@ -1,6 +1,7 @@
 //! Which function of the mapped rows predicts, and what any such function must answer.
 
 use super::Model;
+use super::extension::{Extend, Extending};
 use super::vote::{Vote, Voting};
 use crate::classify::{K, Prediction, Weights};
 use crate::{Error, Matrix, Result};
@@ -9,12 +10,14 @@ use std::borrow::Cow;
 use std::fmt::Debug;
 
 /// How a fitted model predicts.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Classifier {
     /// By a vote of the nearest training rows.
     Vote(Voting),
+    /// By the Lipschitz extension of the values on the training rows.
+    Extension(Extending),
 }
 
 /// How a model shall predict, before it is fitted.
@@ -27,6 +30,14 @@ pub enum ClassifierSpec {
         k: K,
         /// How much each vote counts.
         weights: Weights,
+    },
+    /// By the Lipschitz extension of values that are learned with the metric or, where the method has none, for it.
+    Extension {
+        /// The share of the upper extension, 0 to 1; the paper has one half.
+        alpha: f64,
+        /// Whether probabilities are calibrated on rows that the function has not seen. It takes five more fits, on up to 600
+        /// rows.
+        calibrate: bool,
     },
 }
 
@@ -43,6 +54,7 @@ impl Classifier {
     pub fn voting(&self) -> Option<Voting> {
         match self {
             Self::Vote(voting) => Some(*voting),
+            Self::Extension(_) => None,
         }
     }
 
@@ -50,6 +62,7 @@ impl Classifier {
     pub(super) fn ready(&self, model: &Model) -> Result<Box<dyn Decide>> {
         match self {
             Self::Vote(voting) => Ok(Box::new(Vote::new(model, *voting)?)),
+            Self::Extension(extending) => Ok(Box::new(Extend::new(model, extending)?)),
         }
     }
 }
@@ -59,6 +72,7 @@ impl std::fmt::Display for Classifier {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Vote(voting) => std::fmt::Display::fmt(voting, f),
+            Self::Extension(extending) => std::fmt::Display::fmt(extending, f),
         }
     }
 }
@@ -105,7 +119,10 @@ impl ClassifierSpec {
             Self::Vote { k: K::Fixed(k), .. } if *k == 0 || *k > rows => {
                 Err(Error::parameter("k", format!("{k} neighbours of {rows} training rows: give 1 to {rows}")))
             }
-            Self::Vote { .. } => Ok(()),
+            Self::Extension { alpha, .. } if !(0.0..=1.0).contains(alpha) => {
+                Err(Error::parameter("alpha", format!("{alpha} is outside 0 to 1")))
+            }
+            Self::Vote { .. } | Self::Extension { .. } => Ok(()),
         }
     }
 }

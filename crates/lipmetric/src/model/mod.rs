@@ -8,16 +8,21 @@
 //! | `recipe` | [`Recipe`]: how a model is fitted |
 //! | `classifier` | [`Classifier`]: which function of the mapped rows predicts; what any of them must answer |
 //! | `vote` | the vote of the nearest rows |
+//! | `extension` | the paper's function: the Lipschitz extension of the values on the training rows |
+//! | `held_out` | a method fitted on folds, for what has to be chosen or calibrated on rows that it has not seen |
 //!
 //! Another classifier is a variant of [`Classifier`], one of [`ClassifierSpec`], and a file beside `vote`.
 
 mod classifier;
+mod extension;
+mod held_out;
 mod predictor;
 mod recipe;
 mod rows;
 mod vote;
 
 pub use classifier::{Certified, Classifier, ClassifierSpec};
+pub use extension::Extending;
 pub use predictor::Predictor;
 pub use recipe::Recipe;
 pub use rows::Rows;
@@ -32,11 +37,61 @@ use classifier::{Decide, Mapped};
 
 /// Prepared training rows and their classes.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct TrainingRows {
     /// The rows after preparation, before the metric's map.
     pub x: Matrix,
     /// Their classes.
     pub y: Labels,
+    /// The values of the learned function on the rows, where there is one: `1 - xi` for the row's own class, its negative for
+    /// every other. Where it is below zero the function holds the label for wrong.
+    pub values: Option<Vec<f64>>,
+    /// The line of the source that each row began on, from 1; empty where the source has no lines.
+    pub lines: Vec<u64>,
+}
+
+impl TrainingRows {
+    /// Rows and their classes, with nothing learned about them.
+    #[must_use]
+    pub fn new(x: Matrix, y: Labels) -> Self {
+        Self { x, y, values: None, lines: Vec::new() }
+    }
+
+    /// The slack `xi` of each row: none where there is no learned function.
+    #[must_use]
+    pub fn slack(&self) -> Option<Vec<f64>> {
+        self.values.as_ref().map(|values| values.iter().map(|v| 1.0 - v).collect())
+    }
+
+    /// Where row `i` stood, for messages: `line 12`, or `row 12` where the source has no lines (rows counted from 1).
+    #[must_use]
+    pub fn place(&self, i: usize) -> String {
+        self.lines.get(i).map_or_else(|| format!("row {}", i + 1), |line| format!("line {line}"))
+    }
+
+    fn check(&self) -> Result<()> {
+        let n = self.x.rows();
+        if self.y.len() != n {
+            return Err(Error::shape("classes of the training rows", n, self.y.len()));
+        }
+        if let Some((i, j)) = self.x.first_non_finite() {
+            return Err(Error::data(format!(
+                "training row {i}, feature {j} is {}: values must be finite",
+                self.x[(i, j)]
+            )));
+        }
+        if !self.lines.is_empty() && self.lines.len() != n {
+            return Err(Error::shape("lines of the training rows", n, self.lines.len()));
+        }
+        let Some(values) = &self.values else { return Ok(()) };
+        if values.len() != n {
+            return Err(Error::shape("values of the training rows", n, values.len()));
+        }
+        match values.iter().position(|v| !v.is_finite()) {
+            Some(i) => Err(Error::data(format!("the value of training row {i} is {}: it must be finite", values[i]))),
+            None => Ok(()),
+        }
+    }
 }
 
 /// A fitted model.
@@ -118,18 +173,12 @@ impl Model {
     /// If the rows have other features than the metric or other classes than the model, there is not one label per row, or
     /// a value is not finite.
     pub fn with_training(mut self, rows: TrainingRows) -> Result<Self> {
-        let TrainingRows { x, y } = &rows;
-        if x.cols() != self.metric.features() {
-            return Err(Error::shape("features of the training rows", self.metric.features(), x.cols()));
+        if rows.x.cols() != self.metric.features() {
+            return Err(Error::shape("features of the training rows", self.metric.features(), rows.x.cols()));
         }
-        if y.len() != x.rows() {
-            return Err(Error::shape("classes of the training rows", x.rows(), y.len()));
-        }
-        if y.classes() != self.classes {
+        rows.check()?;
+        if rows.y.classes() != self.classes {
             return Err(Error::data("the training rows have other classes than the model"));
-        }
-        if let Some((i, j)) = x.first_non_finite() {
-            return Err(Error::data(format!("training row {i}, feature {j} is {}: values must be finite", x[(i, j)])));
         }
         self.training = Some(rows);
         Ok(self)
@@ -172,7 +221,8 @@ impl Model {
         self.ready()?.predict(&self.map(rows.into())?)
     }
 
-    /// The class of each row with what it rests on: the neighbours that voted, their shares, the margin.
+    /// The class of each row with what it rests on: the neighbours that voted or the values of the function, the shares of the
+    /// classes, the margin.
     ///
     /// # Errors
     /// As [`Self::predict`].

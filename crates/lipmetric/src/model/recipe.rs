@@ -1,6 +1,6 @@
 use super::classifier::{Classifier, ClassifierSpec};
 use super::vote::Voting;
-use super::{Model, Provenance, TrainingRows};
+use super::{Model, Provenance, TrainingRows, extension};
 use crate::classify::{K, Validation, Weights, best_k, judge_k, usual_ks};
 use crate::method::{Fit, Method, Spec, Training, Triplet};
 use crate::prepare::{Dataset, Fill, Preparation, Scaling};
@@ -89,6 +89,10 @@ impl<'a> Recipe<'a> {
                 let (fit, voting) = self.fit_for_votes(&training, k, weights, observer)?;
                 (fit, Classifier::Vote(voting))
             }
+            ClassifierSpec::Extension { alpha, calibrate } => {
+                let (fit, extending) = extension::fit(self.spec, &training, (alpha, calibrate), observer)?;
+                (fit, Classifier::Extension(extending))
+            }
         };
         // No part of the spec: a note says that there was more to learn from.
         let notes = &mut fit.outcome.notes;
@@ -101,8 +105,13 @@ impl<'a> Recipe<'a> {
         let used = self.spec.used(&training)?;
         let learned = Provenance { spec: self.spec.clone(), used, outcome: fit.outcome };
         let classes = (y.classes().to_vec(), y.counts());
-        let model =
-            Model::new(learned, fit.metric, preparation, classes, classifier)?.with_training(TrainingRows { x, y })?;
+        let lines = match rows {
+            Some(rows) if !data.lines.is_empty() => rows.iter().map(|&i| data.lines[i]).collect(),
+            _ => data.lines.clone(),
+        };
+        let values = fit.slack.map(|slack| slack.iter().map(|xi| 1.0 - xi).collect());
+        let rows = TrainingRows { values, lines, ..TrainingRows::new(x, y) };
+        let model = Model::new(learned, fit.metric, preparation, classes, classifier)?.with_training(rows)?;
         match fit.certificate {
             Some(certificate) if self.certificate => model.with_certificate(certificate),
             _ => Ok(model),
@@ -124,7 +133,7 @@ impl<'a> Recipe<'a> {
         let fit = self.spec.fit(&training.with_votes(&tried, weights), observer)?;
         let k = match (k, &fit.outcome.choice) {
             (K::Fixed(k), _) => k,
-            (K::Auto, Some(choice)) => choice.chosen.k,
+            (K::Auto, Some(choice)) => choice.chosen.k.unwrap_or(1),
             (K::Auto, None) => {
                 let mapped = fit.metric.transform(training.x)?;
                 let scores = judge_k(&mapped, training.y, &tried, weights, Validation::LeaveOneOut)?;

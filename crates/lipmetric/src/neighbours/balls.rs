@@ -5,7 +5,7 @@
 //! same kernel. The own centre and scale keep the rounding of single precision relative to the node's extent,
 //! however far from the origin it lies.
 
-use super::candidates::Candidates;
+use super::candidates::{Candidates, Measure};
 use super::distance::{rounding_allowance, squared_distance};
 use super::screen::{AlignedBuffer, Packing, any_passes, excess, lines, panel_width, scores};
 use crate::Matrix;
@@ -139,9 +139,9 @@ impl Balls {
     }
 
     /// The answer to one query that must not find the row `excluded`.
-    pub(super) fn search<'w>(
+    pub(super) fn search<'w, M: Measure>(
         &self,
-        rows: &Matrix,
+        rows: &M,
         query: &[f64],
         excluded: u32,
         work: &'w mut Workspace,
@@ -152,8 +152,8 @@ impl Balls {
     }
 
     /// The walk of one query through the tree: nearest nodes first, those beyond the bound never.
-    fn walk(&self, rows: &Matrix, query: &[f64], work: &mut Workspace) {
-        let columns = rows.cols();
+    fn walk<M: Measure>(&self, rows: &M, query: &[f64], work: &mut Workspace) {
+        let columns = rows.matrix().cols();
         let panel_len = (columns + 1) * self.width;
         let Workspace { candidates, query: negated, scores: kept, stack } = work;
         stack.clear();
@@ -256,10 +256,10 @@ impl Balls {
     /// What a visit does where single precision is of no use: the rows are measured, the children all visited.
     #[cold]
     #[inline(never)]
-    fn visit_unscreened(
+    fn visit_unscreened<M: Measure>(
         &self,
         node: &Node,
-        rows: &Matrix,
+        rows: &M,
         query: &[f64],
         candidates: &mut Candidates,
         stack: &mut Vec<Visit>,

@@ -1,6 +1,6 @@
 //! Exhaustive search: every query against every row, tile by tile, screened in single precision.
 
-use super::candidates::Candidates;
+use super::candidates::{Candidates, Measure};
 use super::screen::{AlignedBuffer, Packing, Viewpoint, any_passes, excess, lines, panel_width, scores};
 use crate::Matrix;
 use pulp::{Simd, WithSimd};
@@ -63,14 +63,14 @@ impl Brute {
 
     /// Searches for up to [`BLOCK`] queries, each with the row that it must not find. Hands the answers to
     /// `emit` in order.
-    pub(super) fn search(
+    pub(super) fn search<M: Measure>(
         &self,
-        rows: &Matrix,
+        rows: &M,
         queries: &[(&[f64], u32)],
         work: &mut Workspace,
         mut emit: impl FnMut(usize, &[(f64, u32)]),
     ) {
-        let columns = rows.cols();
+        let columns = rows.matrix().cols();
         work.thresholds.fill([Viewpoint::NOTHING_PASSES; GROUP]);
         for (i, &(query, excluded)) in queries.iter().enumerate() {
             let candidates = &mut work.candidates[i];
@@ -85,7 +85,7 @@ impl Brute {
                 None => {
                     // What overflowed here would spread as NaN to the group's common minimum.
                     work.queries[group * columns..][..columns].iter_mut().for_each(|line| line[lane] = 0.0);
-                    (0..rows.rows() as u32).for_each(|row| candidates.offer_measured(row, rows, query));
+                    (0..rows.matrix().rows() as u32).for_each(|row| candidates.offer_measured(row, rows, query));
                 }
             }
         }
@@ -111,20 +111,20 @@ pub(super) fn mean(rows: &Matrix) -> Vec<f64> {
 }
 
 /// One pass of a block of queries over all packed rows.
-struct Scan<'a, 'q> {
+struct Scan<'a, 'q, M> {
     brute: &'a Brute,
-    rows: &'a Matrix,
+    rows: &'a M,
     queries: &'a [(&'q [f64], u32)],
     work: &'a mut Workspace,
 }
 
-impl WithSimd for Scan<'_, '_> {
+impl<M: Measure> WithSimd for Scan<'_, '_, M> {
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         let Self { brute, rows, queries, work } = self;
-        let columns = rows.cols();
+        let columns = rows.matrix().cols();
         let panel_len = (columns + 1) * brute.width;
         let per_tile = (TILE_BYTES / size_of::<f32>() / panel_len).max(1);
         let packed = &brute.packed.as_slice()[..brute.panels * panel_len];
@@ -164,13 +164,13 @@ impl WithSimd for Scan<'_, '_> {
 
 /// Offers the rows of a panel whose scores pass; the new threshold.
 #[inline(never)]
-fn offer(
+fn offer<M: Measure>(
     candidates: &mut Candidates,
     view: &Viewpoint,
     threshold: f32,
     scores: &[f32],
     first: u32,
-    rows: &Matrix,
+    rows: &M,
     query: &[f64],
 ) -> f32 {
     for (row, &score) in (first..).zip(scores) {

@@ -6,6 +6,31 @@ use crate::Matrix;
 /// No row is to be left out of the search.
 pub(super) const NO_ROW: u32 = u32::MAX;
 
+/// What rows are compared by in the end. What is screened is their squared distance.
+pub(super) trait Measure: Sync {
+    /// The rows that are screened.
+    fn matrix(&self) -> &Matrix;
+
+    /// What rows are compared by.
+    #[inline(always)]
+    fn value(&self, row: u32, query: &[f64]) -> f64 {
+        squared_distance(query, self.matrix().row(row as usize))
+    }
+
+    /// The largest squared distance of a row whose value may be below that of a row at the squared distance `upper`.
+    #[inline(always)]
+    fn reach(&self, upper: f64) -> f64 {
+        upper
+    }
+}
+
+/// Rows that are compared by their squared distances.
+impl Measure for Matrix {
+    fn matrix(&self) -> &Matrix {
+        self
+    }
+}
+
 /// The rows that may still be among the `k` nearest of one query.
 ///
 /// A search offers each row with an interval that is sure to hold its squared distance. The `k`-th smallest
@@ -20,7 +45,7 @@ pub(super) struct Candidates {
     uppers: Vec<f64>,
     /// Lower end and row of those not yet measured.
     pending: Vec<(f64, u32)>,
-    /// Max-heap of the nearest of the rows measured so far, at most `k`.
+    /// Max-heap of the rows of least value measured so far, at most `k`.
     measured: Vec<(f64, u32)>,
     capacity: usize,
 }
@@ -54,11 +79,11 @@ impl Candidates {
 
     /// Takes a row whose squared distance lies between `lower` and `upper`. Each row may be offered once.
     #[inline]
-    pub(super) fn offer(&mut self, lower: f64, upper: f64, row: u32, rows: &Matrix, query: &[f64]) {
+    pub(super) fn offer<M: Measure>(&mut self, lower: f64, upper: f64, row: u32, rows: &M, query: &[f64]) {
         if lower > self.bound() || row == self.excluded {
             return;
         }
-        push_bounded(&mut self.uppers, self.k, upper, |a, b| a > b);
+        push_bounded(&mut self.uppers, self.k, rows.reach(upper), |a, b| a > b);
         self.pending.push((lower, row));
         if self.pending.len() >= self.capacity {
             self.compact(rows, query);
@@ -67,20 +92,20 @@ impl Candidates {
 
     /// Takes a row by its distance proper.
     #[inline]
-    pub(super) fn offer_measured(&mut self, row: u32, rows: &Matrix, query: &[f64]) {
+    pub(super) fn offer_measured<M: Measure>(&mut self, row: u32, rows: &M, query: &[f64]) {
         if row == self.excluded {
             return;
         }
-        let squared = squared_distance(query, rows.row(row as usize));
-        push_bounded(&mut self.uppers, self.k, squared * self.allowance, |a, b| a > b);
-        push_bounded(&mut self.measured, self.k, (squared, row), farther);
+        let squared = squared_distance(query, rows.matrix().row(row as usize));
+        push_bounded(&mut self.uppers, self.k, rows.reach(squared * self.allowance), |a, b| a > b);
+        push_bounded(&mut self.measured, self.k, (rows.value(row, query), row), farther);
     }
 
     /// Drops what the bound has overtaken. If ties leave too many all the same, measures them: memory stays
     /// within a multiple of `k`.
     #[cold]
     #[inline(never)]
-    fn compact(&mut self, rows: &Matrix, query: &[f64]) {
+    fn compact<M: Measure>(&mut self, rows: &M, query: &[f64]) {
         let bound = self.bound();
         self.pending.retain(|&(lower, _)| lower <= bound);
         if 2 * self.pending.len() > self.capacity {
@@ -88,19 +113,18 @@ impl Candidates {
         }
     }
 
-    fn measure(&mut self, rows: &Matrix, query: &[f64]) {
+    fn measure<M: Measure>(&mut self, rows: &M, query: &[f64]) {
         let bound = self.bound();
         for &(lower, row) in &self.pending {
             if lower <= bound {
-                let squared = squared_distance(query, rows.row(row as usize));
-                push_bounded(&mut self.measured, self.k, (squared, row), farther);
+                push_bounded(&mut self.measured, self.k, (rows.value(row, query), row), farther);
             }
         }
         self.pending.clear();
     }
 
-    /// The answer: squared distance and row, nearest first, the lower row first among equals.
-    pub(super) fn finish(&mut self, rows: &Matrix, query: &[f64]) -> &[(f64, u32)] {
+    /// The answer: value and row, the least first, the lower row first among equals.
+    pub(super) fn finish<M: Measure>(&mut self, rows: &M, query: &[f64]) -> &[(f64, u32)] {
         self.measure(rows, query);
         self.measured.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
         &self.measured

@@ -11,6 +11,7 @@
 //! |---|---|---|
 //! | which `k` rows are nearest? | `nearest`: [`NeighbourIndex`] | brute force or a tree of balls, whichever is faster |
 //! | which row of each class is nearest? | `per_class` | the same, an index per class |
+//! | which row has the least squared distance plus an offset of its own? | `offset` | the same, in one more column |
 //! | which row has the highest score? (a score falls with the distance and may depend on a value per row) | `best` | boxes, tiles of inner products, or pair by pair |
 //! | which two rows are farthest apart? | `farthest` | boxes or tiles |
 //! | which pairs of different classes are within a distance? | `within` | boxes or pair by pair |
@@ -37,6 +38,7 @@ mod distance;
 mod farthest;
 mod found;
 mod nearest;
+mod offset;
 mod per_class;
 mod screen;
 mod within;
@@ -48,5 +50,6 @@ pub(crate) use farthest::farthest;
 pub use found::{Neighbours, Pair};
 pub(crate) use nearest::check_k;
 pub use nearest::{Algorithm, NeighbourIndex};
+pub(crate) use offset::{Least, OffsetIndex, lifted};
 pub(crate) use per_class::ClassIndex;
 pub(crate) use within::{Close, close_pairs};

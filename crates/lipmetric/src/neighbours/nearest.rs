@@ -2,7 +2,7 @@
 
 use super::balls::{self, Balls};
 use super::brute::{self, Brute};
-use super::candidates::NO_ROW;
+use super::candidates::{Measure, NO_ROW};
 use super::choose;
 use super::distance::check_finite;
 use super::found::Neighbours;
@@ -162,6 +162,11 @@ impl NeighbourIndex {
     }
 
     pub(super) fn search(&self, queries: &Matrix, k: usize, exclude: Exclude) -> Neighbours {
+        self.search_by(&self.rows, queries, k, exclude)
+    }
+
+    /// The same by a measure of these rows, whose values then stand in place of the squared distances.
+    pub(super) fn search_by<M: Measure>(&self, by: &M, queries: &Matrix, k: usize, exclude: Exclude) -> Neighbours {
         let tree = match self.algorithm {
             Algorithm::Brute => false,
             Algorithm::Tree => true,
@@ -169,31 +174,31 @@ impl NeighbourIndex {
         };
         let mut found = Neighbours::with_room(queries.rows(), k);
         if tree {
-            self.search_tree(queries, k, exclude, &mut found);
+            self.search_tree(by, queries, k, exclude, &mut found);
         } else {
-            self.search_brute(queries, k, exclude, &mut found);
+            self.search_brute(by, queries, k, exclude, &mut found);
         }
         found
     }
 
-    fn search_brute(&self, queries: &Matrix, k: usize, exclude: Exclude, found: &mut Neighbours) {
+    fn search_brute<M: Measure>(&self, by: &M, queries: &Matrix, k: usize, exclude: Exclude, found: &mut Neighbours) {
         let brute = self.brute();
         found.blocks_mut(brute::BLOCK).for_each_init(
             || brute::Workspace::new(k, self.rows.cols()),
             |work, mut out| {
                 let block: Vec<(&[f64], u32)> = out.queries().map(|i| (queries.row(i), exclude.row(i))).collect();
-                brute.search(&self.rows, &block, work, |i, answer| out.write(i, answer));
+                brute.search(by, &block, work, |i, answer| out.write(i, answer));
             },
         );
     }
 
-    fn search_tree(&self, queries: &Matrix, k: usize, exclude: Exclude, found: &mut Neighbours) {
+    fn search_tree<M: Measure>(&self, by: &M, queries: &Matrix, k: usize, exclude: Exclude, found: &mut Neighbours) {
         let tree = self.tree.get_or_init(|| Balls::new(&self.rows));
         found.blocks_mut(TASK).for_each_init(
             || balls::Workspace::new(k, self.rows.cols()),
             |work, mut out| {
                 for (i, query) in out.queries().enumerate() {
-                    out.write(i, tree.search(&self.rows, queries.row(query), exclude.row(query), work));
+                    out.write(i, tree.search(by, queries.row(query), exclude.row(query), work));
                 }
             },
         );

@@ -27,6 +27,8 @@ pub struct Dataset {
     pub columns: Columns,
     /// Its labels.
     pub labels: Labels,
+    /// The line of the source that each row began on, from 1; empty where the source has no lines.
+    pub lines: Vec<u64>,
 }
 
 impl Dataset {
@@ -39,7 +41,7 @@ impl Dataset {
         let (schema, columns) = Schema::infer_columns(table, roles)?;
         let labels = schema.labels(table)?;
         check_classes(table, &schema, &labels)?;
-        Ok(Self { name: table.origin.clone(), schema, columns, labels })
+        Ok(Self { name: table.origin.clone(), schema, columns, labels, lines: table.lines.clone() })
     }
 
     /// The same under another name.

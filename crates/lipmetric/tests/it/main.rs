@@ -6,6 +6,8 @@ mod admm;
 mod auto_traits;
 mod clock;
 mod comparison;
+mod extension_function;
+mod function;
 mod knn;
 mod knn_classifier;
 mod lip_common;

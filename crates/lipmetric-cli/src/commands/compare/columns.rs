@@ -2,23 +2,34 @@
 
 use crate::failure::{Failure, Result};
 use crate::method::options::{self, Given};
-use crate::method::{LipArgs, Method, VotingArgs, neighbours, start_from};
+use crate::method::{LipArgs, Method, PredictionArgs, start_from};
 use crate::rivals::RivalArgs;
 use clap::{Parser, ValueEnum};
 use lipmetric::Metric;
-use lipmetric::classify::K;
-use lipmetric::method::{Solver, Spec, TradeOff};
-use lipmetric::problem::Slack;
+use lipmetric::method::{Choose, Solver, Spec, TradeOff};
+use lipmetric::model::ClassifierSpec;
+use lipmetric::problem::{Diameter, Slack};
 use std::path::PathBuf;
 
-/// The columns without `--methods`: the paper's, and what `fit` does by default.
-pub(super) const USUAL: [&str; 9] = ["lip-d", "lip-d-p", "lip-i", "lip-i-p", "nn", "lmnn", "mcml", "nca", "auto"];
+/// The columns without `--methods`: the paper's, Lip^D and Lip^I by the paper's classifier, and what `fit` does by default.
+pub(super) const USUAL: [&str; 11] =
+    ["lip-d", "lip-d-p", "lip-i", "lip-i-p", "nn", "lmnn", "mcml", "nca", "lip-d-f", "lip-i-f", "auto"];
 
 /// After how many iterations the paper's ADMM is stopped: see docs/paper.md.
 const PAPER_STEPS: usize = 10;
 
 /// What to do with an option that no column has.
 const COLUMN: &str = "use the column";
+
+/// Columns that a suffix makes of Lip^D and Lip^I.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Suffix {
+    None,
+    /// `-p`: as the paper solves them.
+    Paper,
+    /// `-f`: by the function that the paper selects, with c chosen; the diameter is the mean, see docs/function.md.
+    Function,
+}
 
 /// What can be said about a (P) column.
 const OF_THE_PAPER: [&str; 5] = ["c", "c_rel", "mu", "tol", "max_iter"];
@@ -31,8 +42,7 @@ pub(crate) struct Column {
     /// What the table calls it: a method's name, and what was said about it after colons.
     pub(super) title: String,
     method: Method,
-    /// Whether it is one of the paper's (P) columns.
-    by_the_paper: bool,
+    suffix: Suffix,
     own: Own,
 }
 
@@ -44,8 +54,8 @@ struct Own {
     lip: LipArgs,
     #[command(flatten)]
     rivals: RivalArgs,
-    #[arg(long, value_parser = neighbours)]
-    k: Option<K>,
+    #[command(flatten)]
+    prediction: PredictionArgs,
 }
 
 impl Own {
@@ -83,15 +93,17 @@ impl Shared {
 pub(super) fn column(text: &str) -> std::result::Result<Column, String> {
     let mut parts = text.split(':');
     let name = parts.next().unwrap_or_default();
-    let (plain, by_the_paper) = match name.strip_suffix("-p") {
-        Some(lip) if lip.starts_with("lip-") => (lip, true),
-        _ => (name, false),
+    let suffixed = |end: &str| name.strip_suffix(end).filter(|lip| ["lip-d", "lip-i"].contains(lip));
+    let (plain, suffix) = match (suffixed("-p"), suffixed("-f")) {
+        (Some(lip), _) => (lip, Suffix::Paper),
+        (_, Some(lip)) => (lip, Suffix::Function),
+        _ => (name, Suffix::None),
     };
     let method = Method::from_str(plain, true).map_err(|_| {
         let known = Method::value_variants().iter().filter_map(ValueEnum::to_possible_value);
         let known: Vec<String> = known.map(|v| v.get_name().to_owned()).collect();
         format!(
-            "`{name}` is no method; there are {}, nn (the same as euclidean), lip-d-p and lip-i-p",
+            "`{name}` is no method; there are {}, nn (the same as euclidean), lip-d-p, lip-i-p, lip-d-f and lip-i-f",
             known.join(", ")
         )
     })?;
@@ -109,13 +121,15 @@ pub(super) fn column(text: &str) -> std::result::Result<Column, String> {
         format!("{first}; give options as in `lip-i:c=0.1:slack=pair`")
     })?;
     let mut title = method.title().to_owned();
-    if by_the_paper {
-        title += "(P)";
-    }
+    title += match suffix {
+        Suffix::None => "",
+        Suffix::Paper => "(P)",
+        Suffix::Function => "(f)",
+    };
     for option in &options {
         title += &format!(":{}", option.trim_start_matches("--"));
     }
-    Ok(Column { text: text.to_owned(), title, method, by_the_paper, own })
+    Ok(Column { text: text.to_owned(), title, method, suffix, own })
 }
 
 impl Column {
@@ -136,7 +150,7 @@ impl Column {
             options::check("warm_start", self.method, COLUMN).map_err(|e| self.wrong(&e))?;
         }
         let mut given = options::merged(&own, &shared.given);
-        if self.by_the_paper {
+        if self.suffix == Suffix::Paper {
             if own.keys().any(|option| !OF_THE_PAPER.contains(&option.as_str())) {
                 return Err(
                     self.wrong(&"its slack and solver are fixed to the paper's; use `lip-d` or `lip-i` for others")
@@ -155,7 +169,10 @@ impl Column {
     fn preset(&self, given: &Given) -> Spec {
         let chooses = given.values().any(|value| value == "auto");
         match self.method.base() {
-            Spec::Lip(lip) if self.by_the_paper => {
+            Spec::Lip(lip) if self.suffix == Suffix::Function => {
+                lip.trade_off(Choose::Auto).diameter(Diameter::Mean).into()
+            }
+            Spec::Lip(lip) if self.suffix == Suffix::Paper => {
                 let lip = lip.trade_off(TradeOff::PAPER).slack(Slack::Pair).solver(Solver::Paper);
                 lip.max_iterations(PAPER_STEPS).into()
             }
@@ -168,7 +185,7 @@ impl Column {
     pub(super) fn start(&self, shared: &Shared) -> Result<Option<Metric>> {
         let own = self.own.given().contains_key("init");
         let path = self.own.rivals.warm_start().or(shared.warm_start.as_deref().filter(|_| !own));
-        let takes = !self.by_the_paper && options::has(&self.method.base(), "warm_start");
+        let takes = self.suffix != Suffix::Paper && options::has(&self.method.base(), "warm_start");
         path.filter(|_| takes).map(start_from).transpose()
     }
 
@@ -176,8 +193,12 @@ impl Column {
         Failure::Usage(format!("--methods {}: {why}", self.text))
     }
 
-    /// How many neighbours vote.
-    pub(super) fn k(&self, shared: &VotingArgs) -> K {
-        self.own.k.unwrap_or(shared.k())
+    /// How the column predicts.
+    pub(super) fn classifier(&self, spec: &Spec, shared: &PredictionArgs) -> Result<ClassifierSpec> {
+        let own = match self.suffix {
+            Suffix::Function => self.own.prediction.or(&PredictionArgs::extension()),
+            _ => self.own.prediction.or(shared),
+        };
+        own.classifier(spec, false).map_err(|e| self.wrong(&e))
     }
 }

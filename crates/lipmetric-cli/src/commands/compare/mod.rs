@@ -8,16 +8,16 @@ mod table;
 
 use crate::failure::{Failure, Result};
 use crate::input::{PrepareArgs, ReadArgs, RoleArgs};
-use crate::method::{LipArgs, VotingArgs, time_limit};
+use crate::method::{LipArgs, PredictionArgs, time_limit};
 use crate::output;
 use crate::rivals::RivalArgs;
 use crate::session::Session;
 use beside::PaperReport;
 use columns::{Column, Shared, USUAL, column};
-use lipmetric::classify::K;
 use lipmetric::data::Table;
 use lipmetric::evaluate::{Analysis, Comparison, Entry, Protocol};
 use lipmetric::method::Spec;
+use lipmetric::model::ClassifierSpec;
 use lipmetric::prepare::Dataset;
 use lipmetric_io::{Source, datasets, read_table};
 use report::{Report, as_csv};
@@ -30,9 +30,11 @@ const LEVEL: f64 = 0.05;
 ///
 /// Every method sees the same stratified splits. The default is the paper's protocol and its columns: 60 % of each class to
 /// train, 10 times, one nearest neighbour; Lip^D and Lip^I with a slack per row and c = 1, solved to the optimum; Lip^D(P) and
-/// Lip^I(P) (lip-d-p, lip-i-p) with a slack per pair by the paper's ADMM, stopped after 10 iterations; NN; LMNN; MCML; NCA;
-/// and auto, the default method of `fit`. Every column predicts by one neighbour unless --k says otherwise, auto too, although
-/// `fit` chooses the number of neighbours. Without DATA: the bundled data sets, and those that have been fetched.
+/// Lip^I(P) (lip-d-p, lip-i-p) with a slack per pair by the paper's ADMM, stopped after 10 iterations; NN; LMNN; MCML; NCA.
+/// These predict by one neighbour, as the printed results do, unless --k says otherwise. Three more show what the program can do:
+/// Lip^D(f) and Lip^I(f) (lip-d-f, lip-i-f) predict by the function that the paper selects, the Lipschitz extension of the
+/// learned values, with the mean distance as the diameter and c chosen by cross-validation; auto is the default of `fit`, with its own choice of k. Without DATA: the
+/// bundled data sets, and those that have been fetched.
 ///
 /// The lines below the table say which differences are significant at 5 %. After Ctrl-C or --time-limit the table covers the
 /// splits that are complete.
@@ -47,8 +49,8 @@ pub(crate) struct Args {
     /// Bundled data sets by name, or files (label in the last column unless --label says otherwise)
     #[arg(value_name = "DATA")]
     data: Vec<String>,
-    /// The methods, separated by commas: lip-d, lip-d-p, lip-i, lip-i-p, lip, lip-local, nn, lmnn, lmml,
-    /// mcml, nca, auto; options of one column follow it after colons, as in lip-i:c=0.1:slack=pair
+    /// The methods, separated by commas: lip-d, lip-d-p, lip-d-f, lip-i, lip-i-p, lip-i-f, lip, lip-local, nn, lmnn, lmml,
+    /// mcml, nca, auto; options of one column follow it after colons, as in lip-i:c=0.1:slack=pair or nn:classifier=extension
     #[arg(long, value_parser = column, value_delimiter = ',', value_name = "METHODS", default_values = USUAL)]
     methods: Vec<Column>,
     #[command(flatten)]
@@ -56,7 +58,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     rivals: RivalArgs,
     #[command(flatten)]
-    voting: VotingArgs,
+    prediction: PredictionArgs,
     #[command(flatten)]
     prepare: PrepareArgs,
     #[command(flatten)]
@@ -99,8 +101,8 @@ struct Outcome<'a> {
     analysis: Option<Analysis>,
     protocol: Protocol,
     specs: &'a [Spec],
-    /// How many neighbours vote, for each column.
-    k: Vec<K>,
+    /// How each column predicts.
+    classifiers: Vec<ClassifierSpec>,
     seconds: f64,
 }
 
@@ -110,15 +112,17 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
     let against = reference(args)?;
     let shared = Shared::new(&args.lip, &args.rivals, &args.methods)?;
     let specs = args.methods.iter().map(|column| column.spec(&shared)).collect::<Result<Vec<_>>>()?;
+    let predict = |(column, spec): (&Column, &Spec)| column.classifier(spec, &args.prediction);
+    let classifiers = args.methods.iter().zip(&specs).map(predict).collect::<Result<Vec<_>>>()?;
     let starts = args.methods.iter().map(|column| column.start(&shared)).collect::<Result<Vec<_>>>()?;
     let subjects = subjects(args, session)?;
     let entries: Vec<Entry<'_>> = args
         .methods
         .iter()
-        .zip(specs.iter().zip(&starts))
-        .map(|(column, (spec, start))| Entry {
+        .zip(specs.iter().zip(&classifiers).zip(&starts))
+        .map(|(column, ((spec, classifier), start))| Entry {
             name: column.title.clone(),
-            recipe: args.prepare.recipe(spec, args.voting.of(column.k(&args.voting))).starting_from(start.as_ref()),
+            recipe: args.prepare.recipe(spec, *classifier).starting_from(start.as_ref()),
         })
         .collect();
     let protocol = Protocol { train_fraction: args.train_fraction, repeats: args.repeats, seed: args.seed };
@@ -134,14 +138,8 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
     };
     let analysis =
         if entries.len() > 1 { Some(Analysis::of(&comparison, &args.methods[against].title, LEVEL)?) } else { None };
-    let outcome = Outcome {
-        comparison,
-        analysis,
-        protocol,
-        k: args.methods.iter().map(|column| column.k(&args.voting)).collect(),
-        specs: &specs,
-        seconds: begun.elapsed().as_secs_f64(),
-    };
+    let outcome =
+        Outcome { comparison, analysis, protocol, classifiers, specs: &specs, seconds: begun.elapsed().as_secs_f64() };
     if args.json {
         output::print_json(&Report::new(&outcome, &subjects, args))?;
     } else if args.csv {

@@ -7,6 +7,7 @@ use crate::method::options::{self, Given};
 use lipmetric::classify::K;
 use lipmetric::evaluate::{Analysis, Cell, Comparison};
 use lipmetric::method::{Method, Spec};
+use lipmetric::model::ClassifierSpec;
 use lipmetric::prepare::Dataset;
 use serde::Serialize;
 
@@ -35,8 +36,10 @@ struct MethodReport<'a> {
     learner: &'static str,
     parameters: Given,
     spec: &'a Spec,
-    /// Neighbours that vote; 0 where the training rows decide.
-    k: usize,
+    /// `nearest` or `extension`.
+    classifier: &'static str,
+    /// Neighbours that vote: 0 where the training rows decide, none where nothing votes.
+    k: Option<usize>,
     best: usize,
     mean_rank: Option<f64>,
 }
@@ -87,9 +90,14 @@ impl<'a> Report<'a> {
             learner: outcome.specs[m].name(),
             parameters: options::parameters(&outcome.specs[m]),
             spec: &outcome.specs[m],
-            k: match outcome.k[m] {
-                K::Fixed(k) => k,
-                K::Auto => 0,
+            classifier: match outcome.classifiers[m] {
+                ClassifierSpec::Extension { .. } => "extension",
+                _ => "nearest",
+            },
+            k: match outcome.classifiers[m] {
+                ClassifierSpec::Vote { k: K::Fixed(k), .. } => Some(k),
+                ClassifierSpec::Vote { k: K::Auto, .. } => Some(0),
+                _ => None,
             },
             best: best.iter().filter(|b| b[m]).count(),
             mean_rank: ranks.as_ref().map(|r| r[m]),

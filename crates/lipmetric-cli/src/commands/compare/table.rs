@@ -8,6 +8,7 @@ use crate::output::counted;
 use lipmetric::classify::K;
 use lipmetric::evaluate::{Comparison, Summary};
 use lipmetric::method::Spec;
+use lipmetric::model::ClassifierSpec;
 use lipmetric::solver::Status;
 
 /// How much of a cell is in a line.
@@ -97,17 +98,9 @@ fn caption(outcome: &Outcome<'_>, args: &Args) -> String {
     } else {
         counted(done, "stratified split", "stratified splits")
     };
-    let mut voting = match args.voting.k() {
-        K::Auto => "k nearest neighbours, k chosen by leave-one-out".to_owned(),
-        K::Fixed(1) => "1 nearest neighbour".to_owned(),
-        K::Fixed(k) => format!("{k} nearest neighbours"),
-    };
-    if outcome.k.iter().any(|k| *k != args.voting.k()) {
-        voting += " unless a column has a k of its own";
-    }
     let mut text = format!(
         "accuracy in per cent, mean ± standard deviation over {splits}, {} of each class to train (seed {}); missing \
-         values: {}, scaling: {}, {voting}",
+         values: {}, scaling: {}",
         outcome.protocol.train_fraction, outcome.protocol.seed, args.prepare.fill, args.prepare.scale,
     );
     if comparison.methods.len() > 1 {
@@ -119,8 +112,10 @@ fn caption(outcome: &Outcome<'_>, args: &Args) -> String {
 /// What each method was told, methods with the same settings together.
 fn settings(outcome: &Outcome<'_>, width: usize) -> String {
     let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
-    for (name, spec) in outcome.comparison.methods.iter().zip(outcome.specs) {
-        let parameters = parameters(spec);
+    let columns = outcome.comparison.methods.iter().zip(outcome.specs);
+    for ((name, spec), classifier) in columns.zip(&outcome.classifiers) {
+        let parameters = [parameters(spec), prediction(classifier, spec)].into_iter().filter(|p| !p.is_empty());
+        let parameters = parameters.collect::<Vec<_>>().join("; ");
         match groups.iter_mut().find(|g| g.0 == parameters) {
             Some(group) => group.1.push(name),
             None => groups.push((parameters, vec![name])),
@@ -128,6 +123,17 @@ fn settings(outcome: &Outcome<'_>, width: usize) -> String {
     }
     let lines = groups.into_iter().filter(|g| !g.0.is_empty());
     lines.map(|(parameters, names)| wrap(&format!("{}: {parameters}", names.join(", ")), 2, width.min(100))).collect()
+}
+
+/// What predicts, in the words of the help.
+fn prediction(classifier: &ClassifierSpec, spec: &Spec) -> String {
+    match classifier {
+        ClassifierSpec::Vote { k: K::Fixed(1), .. } => "1 nearest neighbour".to_owned(),
+        ClassifierSpec::Vote { k: K::Fixed(k), .. } => format!("{k} nearest neighbours"),
+        ClassifierSpec::Vote { k: K::Auto, .. } if spec.chooses() => "k chosen by cross-validation".to_owned(),
+        ClassifierSpec::Vote { k: K::Auto, .. } => "k chosen by leave-one-out".to_owned(),
+        _ => "Lipschitz extension of the learned values".to_owned(),
+    }
 }
 
 /// `slack instance, c 1`.

@@ -1,5 +1,5 @@
 use super::super::start::coordinates;
-use super::super::{Euclidean, Fit, LipLocal, Method, MetricKind, Training};
+use super::super::{Euclidean, Fit, LipLocal, Method, MetricKind, Training, values};
 use super::forms::Forms;
 use super::mix::mixed;
 use crate::problem::{Diameter, Slack};
@@ -42,6 +42,20 @@ impl Traits {
 pub(super) struct Member {
     pub(super) traits: Traits,
     pub(super) metric: Metric,
+    /// The slack of each row, where they were learned with the metric.
+    pub(super) slack: Option<Vec<f64>>,
+    /// How much each row counts where slacks are learned for it.
+    pub(super) weights: Vec<f64>,
+}
+
+impl Member {
+    /// The values of its function on the rows that it was learned from, each for the row's own class.
+    pub(super) fn margins(&self, data: &Training<'_>) -> Result<Vec<f64>> {
+        match &self.slack {
+            Some(slack) => Ok(slack.iter().map(|xi| 1.0 - xi).collect()),
+            None => Ok(values::learned(&self.metric, data, self.weights.clone(), 1.0)?.margins()),
+        }
+    }
 }
 
 /// Trade-offs of the near pairs, largest first.
@@ -95,13 +109,10 @@ impl Family {
     pub(super) fn members(&self, data: &Training<'_>, observer: &mut dyn Observer) -> Result<Vec<Member>> {
         match self {
             Self::Local => {
-                let mut out =
-                    vec![Member { traits: Traits::plain(MetricKind::Within, None), metric: within(data)?.metric }];
+                let member = |traits, metric| Member { traits, metric, slack: None, weights: Vec::new() };
+                let mut out = vec![member(Traits::plain(MetricKind::Within, None), within(data)?.metric)];
                 let fits = near().path(data, &NEAR, observer)?;
-                let local = |(&c, fit): (&f64, Fit)| Member {
-                    traits: Traits::plain(MetricKind::LipLocal, Some(c)),
-                    metric: fit.metric,
-                };
+                let local = |(&c, fit): (&f64, Fit)| member(Traits::plain(MetricKind::LipLocal, Some(c)), fit.metric);
                 out.extend(NEAR.iter().zip(fits).map(local));
                 Ok(out)
             }

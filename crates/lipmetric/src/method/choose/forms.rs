@@ -1,5 +1,5 @@
 use super::super::lip::{Plain, row_slack_is_feasible};
-use super::super::{Fit, Lip, MetricKind, Solver, TradeOff, Training};
+use super::super::{Fit, Lip, MetricKind, Serves, Solver, TradeOff, Training};
 use super::family::{Member, Traits};
 use super::mix::{leading, principal};
 use crate::Result;
@@ -16,6 +16,8 @@ pub(in crate::method) struct Forms {
     tried: Vec<Form>,
     /// What would be slow to solve for so many rows and is not tried.
     left_out: Vec<&'static str>,
+    /// Whether they are judged by their functions.
+    function: bool,
 }
 
 type Form = (Variant, Slack, Diameter);
@@ -23,8 +25,14 @@ type Form = (Variant, Slack, Diameter);
 /// Trade-offs where nothing else is chosen, and where the form of the problem is.
 const WIDE: [f64; 7] = [0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.002];
 const FEW: [f64; 4] = [0.5, 0.1, 0.02, 0.002];
-/// The gap at which a metric is good enough to be judged.
+/// Trade-offs where a function predicts: it may be simpler than a metric for votes, because it can overrule a row's label.
+const SIMPLE: [f64; 4] = [0.8, 0.5, 0.2, 0.05];
+/// The one of them that is taken unless another one is shown to be better.
+const USUAL_OF_FUNCTION: f64 = 0.5;
+/// The gap at which a metric is good enough to be judged, and the accuracy of the `c_max` that its `c` is a part of.
 const GAP: f64 = 1e-2;
+/// The same where a function predicts: its values are as robust as the votes of many rows.
+const FUNCTION_GAP: f64 = 3e-2;
 /// The mean of this part of the distances, the longest, is tried as the diameter ...
 const LONGEST: f64 = 0.1;
 /// ... up to this many rows: its solver is slow.
@@ -85,17 +93,26 @@ impl Forms {
                 tried.extend(diameters.iter().map(|d| (*v, *s, *d)));
             }
         }
-        Ok(Self { lip, plain, tried, left_out })
+        let function = matches!(data.serves, Serves::Extension { .. });
+        Ok(Self { lip, plain, tried, left_out, function })
     }
 
     /// Rows to choose by, at most, and how many predictions are enough.
     pub(super) fn effort(&self) -> (usize, usize) {
-        if self.lip.chooses_form() { (300, 300) } else { (600, 1000) }
+        match (self.lip.chooses_form(), self.function) {
+            (true, _) => (300, 300),
+            (false, true) => (600, 300),
+            (false, false) => (600, 1000),
+        }
     }
 
     fn fractions(&self) -> Vec<f64> {
         match self.plain.trade_off {
-            _ if self.lip.trade_off.is_auto() => if self.lip.chooses_form() { &FEW[..] } else { &WIDE[..] }.to_vec(),
+            _ if self.lip.trade_off.is_auto() => match (self.function, self.lip.chooses_form()) {
+                (true, _) => SIMPLE.to_vec(),
+                (false, true) => FEW.to_vec(),
+                (false, false) => WIDE.to_vec(),
+            },
             TradeOff::Relative(fraction) => vec![fraction],
             TradeOff::Absolute(_) => Vec::new(),
         }
@@ -129,6 +146,7 @@ impl Forms {
     /// What is taken unless another one is shown to be better.
     pub(super) fn usual(&self) -> Traits {
         let fraction = match self.plain.trade_off {
+            _ if self.function && self.lip.trade_off.is_auto() => Some(USUAL_OF_FUNCTION),
             TradeOff::Relative(fraction) => Some(fraction),
             TradeOff::Absolute(_) => None,
         };
@@ -140,8 +158,9 @@ impl Forms {
         let fractions = self.fractions();
         let mut out = Vec::new();
         for &form in &self.tried {
-            let tolerance = self.plain.tolerance.max(GAP);
-            let lip = Plain { tolerance, ..self.plain.clone() }.in_form(form);
+            let rough = if self.function { FUNCTION_GAP } else { GAP };
+            let tolerance = self.plain.tolerance.max(rough);
+            let lip = Plain { tolerance, rough, ..self.plain.clone() }.in_form(form);
             if fractions.is_empty() {
                 self.admit(self.traits(form, None), lip.fit_exactly(data, observer)?, data, &mut out)?;
                 continue;
@@ -156,15 +175,18 @@ impl Forms {
 
     /// The metric, and where the rank is chosen, its leading directions.
     fn admit(&self, traits: Traits, fit: Fit, data: &Training<'_>, out: &mut Vec<Member>) -> Result<()> {
+        let weights = self.plain.class_weights.of_rows(data)?;
         if !self.lip.rank.is_auto() {
-            out.push(Member { traits, metric: fit.metric });
+            out.push(Member { traits, metric: fit.metric, slack: fit.slack, weights });
             return Ok(());
         }
         let turned = principal(&fit.metric, data.x)?;
         for &rank in RANKS.iter().filter(|r| **r < data.x.cols()) {
-            out.push(Member { traits: Traits { rank: Some(rank), ..traits }, metric: leading(&turned, rank)? });
+            // With fewer directions the rows are nearer to each other: their slacks are others.
+            let (traits, metric) = (Traits { rank: Some(rank), ..traits }, leading(&turned, rank)?);
+            out.push(Member { traits, metric, slack: None, weights: weights.clone() });
         }
-        out.push(Member { traits, metric: turned });
+        out.push(Member { traits, metric: turned, slack: fit.slack, weights });
         Ok(())
     }
 

@@ -1,9 +1,9 @@
 use super::family::{Family, Member, Traits};
 use super::mix::{distances, unit};
-use super::{Part, Training, Votes, Watch};
-use crate::Result;
-use crate::classify::{Poll, Weights};
+use super::{Part, Serves, Training, Watch};
+use crate::classify::{ExtensionFunction, Poll, Weights};
 use crate::data::folds;
+use crate::{Matrix, Result};
 use rayon::prelude::*;
 
 /// A metric that is judged.
@@ -19,12 +19,13 @@ pub(super) struct Candidate {
 /// How often each row was predicted correctly by metrics that had not seen it.
 pub(super) struct Scores {
     pub(super) candidates: Vec<Candidate>,
-    pub(super) ks: Vec<usize>,
+    /// The numbers of neighbours that vote; a single `None` where a function predicts.
+    pub(super) rules: Vec<Option<usize>>,
     /// The fold that each row was in at first.
     pub(super) fold: Vec<usize>,
     /// How much each row counts: zero if it was never held out.
     pub(super) weight: Vec<f64>,
-    /// `right[candidate * ks.len() + k][row]`, a share of the times that the row was held out.
+    /// `right[candidate * rules.len() + rule][row]`, a share of the times that the row was held out.
     pub(super) right: Vec<Vec<f64>>,
     pub(super) folds: usize,
     pub(super) repeats: usize,
@@ -35,10 +36,8 @@ pub(super) struct Scores {
 pub(super) fn judge(
     family: &Family,
     data: &Training<'_>,
-    votes: Votes<'_>,
-    number: usize,
-    repeats: usize,
-    seed: u64,
+    serves: Serves<'_>,
+    (number, repeats, seed): (usize, usize, u64),
     watch: &mut Watch<'_>,
 ) -> Result<std::result::Result<Scores, String>> {
     let n = data.x.rows();
@@ -46,6 +45,10 @@ pub(super) fn judge(
     if number < 2 {
         return Ok(Err("there is a single row".to_owned()));
     }
+    let rules = match serves {
+        Serves::Votes { neighbours, .. } => neighbours.iter().copied().map(Some).collect(),
+        Serves::Extension { .. } => vec![None],
+    };
     let mut why = String::new();
     let mut scores: Option<Scores> = None;
     let mut times = vec![0.0_f64; n];
@@ -70,17 +73,20 @@ pub(super) fn judge(
             };
             let candidates = candidates(family, &members);
             let scores = scores.get_or_insert_with(|| Scores {
-                right: vec![vec![0.0; n]; candidates.len() * votes.neighbours.len()],
+                right: vec![vec![0.0; n]; candidates.len() * rules.len()],
                 candidates,
-                ks: votes.neighbours.to_vec(),
+                rules: rules.clone(),
                 fold: Vec::new(),
                 weight: Vec::new(),
                 folds: number,
                 repeats,
             });
-            for (&i, hits) in
-                split.test.iter().zip(predict(data, &training, &members, &split.test, scores, votes.weights)?)
-            {
+            let held_out = HeldOut { data, training: &training, members: &members, test: &split.test };
+            let hits = match serves {
+                Serves::Votes { weights, .. } => held_out.by_votes(scores, weights)?,
+                Serves::Extension { alpha } => held_out.by_extension(&scores.candidates, alpha)?,
+            };
+            for (&i, hits) in split.test.iter().zip(hits) {
                 times[i] += 1.0;
                 scores.right.iter_mut().zip(hits).for_each(|(row, hit)| row[i] += f64::from(u8::from(hit)));
             }
@@ -115,55 +121,83 @@ fn candidates(family: &Family, members: &[Member]) -> Vec<Candidate> {
     out
 }
 
-/// For each held-out row, which candidates and numbers of neighbours predict it correctly.
-fn predict(
-    data: &Training<'_>,
-    training: &Training<'_>,
-    members: &[Member],
-    test: &[usize],
-    scores: &Scores,
-    votes: Weights,
-) -> Result<Vec<Vec<bool>>> {
-    let queries = data.x.select_rows(test);
-    let plain = distances(&queries, training.x, unit(training.x));
-    let mut learned = Vec::with_capacity(members.len());
-    for member in members {
-        let rows = member.metric.transform(training.x)?;
-        learned.push(distances(&member.metric.transform(&queries)?, &rows, unit(&rows)));
+/// Rows that were held out, and what was learned from the others.
+struct HeldOut<'a> {
+    data: &'a Training<'a>,
+    training: &'a Training<'a>,
+    members: &'a [Member],
+    test: &'a [usize],
+}
+
+impl HeldOut<'_> {
+    fn queries(&self) -> Matrix {
+        self.data.x.select_rows(self.test)
     }
-    let codes = training.y.codes();
-    let most = scores.ks.iter().copied().max().unwrap_or(1).min(codes.len());
-    let judge_row = |q: usize| -> Vec<bool> {
-        let truth = data.y.codes()[test[q]];
-        let mut hits = Vec::with_capacity(scores.right.len());
-        let mut poll = Poll::new(training.y.classes().len(), votes);
-        let mut order: Vec<(f64, u32)> = Vec::with_capacity(codes.len());
-        for candidate in &scores.candidates {
-            order.clear();
-            let share = candidate.euclid;
-            match candidate.member {
-                None => order.extend(plain.row(q).iter().zip(0u32..).map(|(&d, j)| (d, j))),
-                Some(m) => {
-                    let both = learned[m].row(q).iter().zip(plain.row(q)).zip(0u32..);
-                    order.extend(both.map(|((&l, &e), j)| ((1.0 - share) * l + share * e, j)));
-                }
-            }
-            let nearer = |a: &(f64, u32), b: &(f64, u32)| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1));
-            if most < order.len() {
-                order.select_nth_unstable_by(most - 1, nearer);
-                order.truncate(most);
-            }
-            order.sort_unstable_by(nearer);
-            let squared: Vec<f64> = order.iter().map(|o| o.0).collect();
-            for &k in &scores.ks {
-                let nearest = &order[..k.min(order.len())];
-                let classes = nearest.iter().map(|o| codes[o.1 as usize]);
-                hits.push(poll.winner(classes, &squared[..nearest.len()]) == truth);
+
+    fn truth(&self, q: usize) -> u32 {
+        self.data.y.codes()[self.test[q]]
+    }
+
+    /// For each held-out row, which candidates predict it correctly by their functions.
+    fn by_extension(&self, candidates: &[Candidate], alpha: f64) -> Result<Vec<Vec<bool>>> {
+        let queries = self.queries();
+        let mut hits = vec![Vec::with_capacity(candidates.len()); self.test.len()];
+        for member in candidates.iter().filter_map(|c| c.member).map(|at| &self.members[at]) {
+            let margins = member.margins(self.training)?;
+            let rows = member.metric.transform(self.training.x)?;
+            let function = ExtensionFunction::new(rows, self.training.y.clone(), margins, alpha)?;
+            let predicted = function.predict(&member.metric.transform(&queries)?)?;
+            for (q, class) in predicted.into_iter().enumerate() {
+                hits[q].push(class == self.truth(q));
             }
         }
-        hits
-    };
-    Ok((0..test.len()).into_par_iter().map(judge_row).collect())
+        Ok(hits)
+    }
+
+    /// For each held-out row, which candidates and numbers of neighbours predict it correctly.
+    fn by_votes(&self, scores: &Scores, votes: Weights) -> Result<Vec<Vec<bool>>> {
+        let (queries, training) = (self.queries(), self.training);
+        let plain = distances(&queries, training.x, unit(training.x));
+        let mut learned = Vec::with_capacity(self.members.len());
+        for member in self.members {
+            let rows = member.metric.transform(training.x)?;
+            learned.push(distances(&member.metric.transform(&queries)?, &rows, unit(&rows)));
+        }
+        let codes = training.y.codes();
+        let ks: Vec<usize> = scores.rules.iter().map(|k| k.unwrap_or(1)).collect();
+        let most = ks.iter().copied().max().unwrap_or(1).min(codes.len());
+        let judge_row = |q: usize| -> Vec<bool> {
+            let truth = self.truth(q);
+            let mut hits = Vec::with_capacity(scores.right.len());
+            let mut poll = Poll::new(training.y.classes().len(), votes);
+            let mut order: Vec<(f64, u32)> = Vec::with_capacity(codes.len());
+            for candidate in &scores.candidates {
+                order.clear();
+                let share = candidate.euclid;
+                match candidate.member {
+                    None => order.extend(plain.row(q).iter().zip(0u32..).map(|(&d, j)| (d, j))),
+                    Some(m) => {
+                        let both = learned[m].row(q).iter().zip(plain.row(q)).zip(0u32..);
+                        order.extend(both.map(|((&l, &e), j)| ((1.0 - share) * l + share * e, j)));
+                    }
+                }
+                let nearer = |a: &(f64, u32), b: &(f64, u32)| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1));
+                if most < order.len() {
+                    order.select_nth_unstable_by(most - 1, nearer);
+                    order.truncate(most);
+                }
+                order.sort_unstable_by(nearer);
+                let squared: Vec<f64> = order.iter().map(|o| o.0).collect();
+                for &k in &ks {
+                    let nearest = &order[..k.min(order.len())];
+                    let classes = nearest.iter().map(|o| codes[o.1 as usize]);
+                    hits.push(poll.winner(classes, &squared[..nearest.len()]) == truth);
+                }
+            }
+            hits
+        };
+        Ok((0..self.test.len()).into_par_iter().map(judge_row).collect())
+    }
 }
 
 #[cfg(test)]
@@ -171,9 +205,9 @@ fn predict(
 mod tests {
     use super::super::Forms;
     use super::*;
+    use crate::Labels;
     use crate::method::{Choose, Lip};
     use crate::solver::Silent;
-    use crate::{Labels, Matrix};
 
     fn rows(n: usize) -> Matrix {
         let mut x = Matrix::zeros(n, 3);
@@ -194,10 +228,16 @@ mod tests {
         let training = part.training().unwrap();
         let members = family.members(&training, &mut Silent).unwrap();
         let candidates = candidates(family, &members);
+        let held_out = HeldOut { data: &data, training: &training, members: &members, test };
         let right = vec![Vec::new(); 2 * candidates.len()];
-        let ks = vec![1, 3];
-        let scores = Scores { candidates, ks, fold: vec![], weight: vec![], right, folds: 5, repeats: 1 };
-        predict(&data, &training, &members, test, &scores, Weights::Uniform).unwrap()
+        let rules = vec![Some(1), Some(3)];
+        let scores = Scores { candidates, rules, fold: vec![], weight: vec![], right, folds: 5, repeats: 1 };
+        let mut hits = held_out.by_votes(&scores, Weights::Uniform).unwrap();
+        if family.shares().len() == 1 {
+            let more = held_out.by_extension(&scores.candidates, 0.5).unwrap();
+            hits.iter_mut().zip(more).for_each(|(row, more)| row.extend(more));
+        }
+        hits
     }
 
     #[test]

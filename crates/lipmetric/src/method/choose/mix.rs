@@ -1,16 +1,6 @@
 use super::super::lip::centred;
+use super::super::values::mean_distance;
 use crate::{Matrix, Metric, Result, linalg};
-
-/// The mean squared distance between mapped rows, each from each, itself included.
-pub(super) fn mean_distance(mapped: &Matrix) -> f64 {
-    let n = mapped.rows() as f64;
-    let mut total = 0.0;
-    for k in 0..mapped.cols() {
-        let mean = (0..mapped.rows()).map(|i| mapped[(i, k)]).sum::<f64>() / n;
-        total += (0..mapped.rows()).map(|i| (mapped[(i, k)] - mean).powi(2)).sum::<f64>();
-    }
-    2.0 * total / n
-}
 
 /// What is to be multiplied with squared distances so that their mean is one; nothing where they are all zero.
 pub(super) fn unit(mapped: &Matrix) -> f64 {

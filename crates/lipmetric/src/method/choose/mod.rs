@@ -19,11 +19,10 @@ pub(super) use forms::Forms;
 pub use rule::{Choice, Judged, MetricKind};
 
 use super::parameters::parameters;
-use super::{Fit, Method, Training, Votes};
-use crate::classify::Weights;
+use super::{Fit, Method, ONE_NEIGHBOUR, Part, Serves, Training};
 use crate::data::holdouts;
 use crate::solver::{Halt, Observer, Progress, Status, Timed};
-use crate::{Error, Labels, Matrix, Result};
+use crate::{Error, Result};
 use std::ops::ControlFlow;
 
 const FOLDS: usize = 5;
@@ -75,9 +74,17 @@ impl Method for Auto {
 
 /// Chooses from a family by cross-validation, and learns what was chosen from all rows.
 pub(super) fn fit(family: &Family, seed: u64, data: &Training<'_>, observer: &mut dyn Observer) -> Result<Fit> {
-    let votes = data.votes.unwrap_or(ONE_NEIGHBOUR);
-    let Some(&first) = votes.neighbours.iter().min() else {
-        return Err(Error::parameter("k", "there is no number of neighbours to choose from"));
+    let serves = match (family, data.serves) {
+        // Without learned values the extension of the labels is the nearest neighbour.
+        (Family::Local, Serves::Extension { .. }) => ONE_NEIGHBOUR,
+        (_, serves) => serves,
+    };
+    let first = match serves {
+        Serves::Votes { neighbours: [], .. } => {
+            return Err(Error::parameter("k", "there is no number of neighbours to choose from"));
+        }
+        Serves::Votes { neighbours, .. } => neighbours.iter().copied().min(),
+        Serves::Extension { .. } => None,
     };
     let observer = &mut Timed::new(observer);
     let watch = &mut Watch { inner: observer, steps: 0, stop: None, judging: true };
@@ -85,7 +92,7 @@ pub(super) fn fit(family: &Family, seed: u64, data: &Training<'_>, observer: &mu
         return Err(Error::data("all rows have the same label: at least two classes are needed"));
     }
     let chooser = Chooser { family, seed };
-    let scores = match chooser.judge(data, votes, watch) {
+    let scores = match chooser.judge(data, serves, watch) {
         Ok(Ok(scores)) => scores,
         Ok(Err(why)) => return chooser.fallback(data, first, &why, watch),
         Err(_) if watch.stop.is_some() => return chooser.fallback(data, first, "the fit was stopped", watch),
@@ -98,9 +105,6 @@ pub(super) fn fit(family: &Family, seed: u64, data: &Training<'_>, observer: &mu
     fit.outcome.choice = Some(choice);
     Ok(fit)
 }
-
-/// The vote where none is asked for.
-const ONE_NEIGHBOUR: Votes<'static> = Votes { neighbours: &[1], weights: Weights::Uniform };
 
 /// A family and how its rows are dealt to folds.
 struct Chooser<'a> {
@@ -123,7 +127,7 @@ impl Chooser<'_> {
     fn judge(
         &self,
         data: &Training<'_>,
-        votes: Votes<'_>,
+        serves: Serves<'_>,
         watch: &mut Watch<'_>,
     ) -> Result<std::result::Result<judge::Scores, String>> {
         if let Some(told) = self.family.describe() {
@@ -135,11 +139,11 @@ impl Chooser<'_> {
         let data = part.as_ref().unwrap_or(data);
         let (_, predictions) = self.family.effort();
         let repeats = predictions.div_ceil(data.x.rows().max(1)).clamp(1, REPEATS);
-        judge::judge(self.family, data, votes, FOLDS, repeats, self.seed, watch)
+        judge::judge(self.family, data, serves, (FOLDS, repeats, self.seed), watch)
     }
 
     /// What is returned where nothing could be chosen.
-    fn fallback(&self, data: &Training<'_>, k: usize, why: &str, watch: &mut Watch<'_>) -> Result<Fit> {
+    fn fallback(&self, data: &Training<'_>, k: Option<usize>, why: &str, watch: &mut Watch<'_>) -> Result<Fit> {
         let usual = self.family.usual();
         let mut fit = self.family.finish(usual, 0.0, data, watch)?;
         match watch.stop {
@@ -150,31 +154,6 @@ impl Chooser<'_> {
         fit.outcome.notes.push(format!("no choice was made by cross-validation: {why}"));
         fit.outcome.choice = Some(Choice::unjudged(usual, k));
         Ok(fit)
-    }
-}
-
-/// Some of the training rows.
-struct Part {
-    x: Matrix,
-    y: Labels,
-    weights: Option<Vec<f64>>,
-}
-
-impl Part {
-    fn of(data: &Training<'_>, rows: &[usize]) -> Self {
-        Self {
-            x: data.x.select_rows(rows),
-            y: data.y.select(rows),
-            weights: data.weights.map(|w| rows.iter().map(|&i| w[i]).collect()),
-        }
-    }
-
-    fn training(&self) -> Result<Training<'_>> {
-        let training = Training::new(&self.x, &self.y)?;
-        match &self.weights {
-            Some(weights) => training.with_weights(weights),
-            None => Ok(training),
-        }
     }
 }
 

@@ -54,8 +54,9 @@ pub struct Judged {
     pub rank: Option<usize>,
     /// The share of the Euclidean metric that is mixed in.
     pub euclid: f64,
-    /// The number of neighbours that it does best with.
-    pub k: usize,
+    /// The number of neighbours that it does best with, where neighbours vote.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub k: Option<usize>,
     /// The part of the held-out rows that it predicts correctly. Of what was chosen it is optimistic: it was chosen by this
     /// figure.
     pub accuracy: f64,
@@ -85,7 +86,7 @@ pub struct Choice {
 }
 
 impl Judged {
-    fn new(traits: Traits, euclid: f64, k: usize, accuracy: f64) -> Self {
+    fn new(traits: Traits, euclid: f64, k: Option<usize>, accuracy: f64) -> Self {
         let Traits { what: metric, c_rel, slack, diameter, rank } = traits;
         Self { metric, c_rel, slack, diameter, rank, euclid, k, accuracy }
     }
@@ -93,7 +94,7 @@ impl Judged {
 
 impl Choice {
     /// What is taken where nothing could be judged.
-    pub(super) fn unjudged(usual: Traits, k: usize) -> Self {
+    pub(super) fn unjudged(usual: Traits, k: Option<usize>) -> Self {
         let euclid = f64::from(u8::from(usual == Traits::euclidean()));
         Self {
             chosen: Judged::new(usual, euclid, k, 0.0),
@@ -119,7 +120,7 @@ struct Verdict {
 
 impl Scores {
     fn row(&self, pick: Pick) -> &[f64] {
-        &self.right[pick.0 * self.ks.len() + pick.1]
+        &self.right[pick.0 * self.rules.len() + pick.1]
     }
 
     fn mean(&self, pick: Pick, weight: &[f64]) -> f64 {
@@ -135,7 +136,7 @@ impl Scores {
         let mut best = (among.first().copied().unwrap_or(0), 0);
         let mut top = f64::NEG_INFINITY;
         for &candidate in among {
-            for k in 0..self.ks.len() {
+            for k in 0..self.rules.len() {
                 let mean = self.mean((candidate, k), weight);
                 // Sums in another order must not decide.
                 if mean > top + 1e-12 {
@@ -229,11 +230,11 @@ pub(super) fn choose(scores: &Scores, usual: Traits) -> (Candidate, Choice) {
     let candidate = scores.candidates[verdict.pick.0];
     let tried = scores.candidates.iter().enumerate().map(|(at, c)| {
         let pick = scores.best(&[at], &scores.weight);
-        Judged::new(c.traits, c.euclid, scores.ks[pick.1], scores.mean(pick, &scores.weight))
+        Judged::new(c.traits, c.euclid, scores.rules[pick.1], scores.mean(pick, &scores.weight))
     });
     let accuracy = scores.mean(verdict.pick, &scores.weight);
     let choice = Choice {
-        chosen: Judged::new(candidate.traits, candidate.euclid, scores.ks[verdict.pick.1], accuracy),
+        chosen: Judged::new(candidate.traits, candidate.euclid, scores.rules[verdict.pick.1], accuracy),
         reference: scores.mean(verdict.reference, &scores.weight),
         standard_error: verdict.standard_error,
         estimate: if total > 0.0 { right / total } else { 0.0 },

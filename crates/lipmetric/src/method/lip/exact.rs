@@ -3,7 +3,7 @@
 use super::super::{Fit, Outcome, Training};
 use super::{Plain, TradeOff};
 use crate::pairs::Cloud;
-use crate::problem::{Certificate, Coordinates, Diameter, Problem, SupportPair, Variant, relative_gap};
+use crate::problem::{Certificate, Coordinates, Diameter, Problem, Slack, SupportPair, Variant, relative_gap};
 use crate::solver::interior::{Ceiling, Settings, bent, ceiling, fitted, path, solve, solve_near, value_at_zero};
 use crate::solver::{Observer, Solution, Status, Stop, Timed};
 use crate::{Error, Matrix, Metric, Result, linalg};
@@ -62,13 +62,17 @@ impl Plain {
         Ok(Some((anchor.weight * c * diameter / size, reference)))
     }
 
+    fn ceiling(&self, space: &Coordinates, observer: &mut dyn Observer) -> Result<Ceiling> {
+        ceiling(&space.cloud, self.settings(&space.cloud, 1.0), self.rough, observer)
+    }
+
     pub(super) fn c_max(&self, data: &Training<'_>, observer: &mut dyn Observer) -> Result<f64> {
         let observer = &mut Timed::new(observer);
         let space = self.prepare(data)?;
         if space.leak(self.variant)?.is_some() {
             return Ok(f64::INFINITY);
         }
-        match ceiling(&space.cloud, self.settings(&space.cloud, 1.0), observer)? {
+        match self.ceiling(&space, observer)? {
             Ceiling { value, known: true } => Ok(value),
             Ceiling { .. } => Err(Error::Numerical {
                 place: "c_max",
@@ -93,7 +97,7 @@ impl Plain {
         if let Some(leak) = space.leak(self.variant)? {
             return fractions.iter().map(|&f| self.closed_form(data, &leak, TradeOff::Relative(f))).collect();
         }
-        let c_max = ceiling(&space.cloud, self.settings(&space.cloud, 1.0), observer)?;
+        let c_max = self.ceiling(&space, observer)?;
         let trade_offs: Vec<f64> = fractions.iter().map(|f| f * c_max.value).collect();
         if self.anchor.is_some() {
             // The anchor depends on c: each fit has its own.
@@ -131,14 +135,14 @@ impl Plain {
         let (c, c_max) = match self.trade_off {
             TradeOff::Absolute(c) => (c, None),
             TradeOff::Relative(fraction) => {
-                let c_max = ceiling(&space.cloud, self.settings(&space.cloud, 1.0), observer)?;
+                let c_max = self.ceiling(&space, observer)?;
                 (fraction * c_max.value, Some(c_max))
             }
         };
         let solution = self.at(&space, c, data.start, observer)?;
         let zero = value_at_zero(&space.cloud, self.slack);
         if c_max.is_none() && self.anchor.is_none() && solution.bound >= zero * (1.0 - self.tolerance) {
-            let c_max = ceiling(&space.cloud, self.settings(&space.cloud, 1.0), observer)?.value;
+            let c_max = self.ceiling(&space, observer)?.value;
             return Err(Error::parameter(
                 "c",
                 format!(
@@ -193,7 +197,7 @@ impl Plain {
                 solution.objective = measured.objective;
                 solution.bound = problem.prove(&mut certificate, space.basis());
                 certificate.basis = (space.rank() < data.x.cols()).then(|| space.basis().clone());
-                certificate.slack = measured.slack;
+                certificate.slack.clone_from(&measured.slack);
             }
             // The pull towards the anchor is a term of its own, in the solver's coordinates.
             Some((gamma, reference)) => {
@@ -204,7 +208,12 @@ impl Plain {
         notes.extend(settle(&mut solution, self.tolerance));
         let known = c_max.filter(|c_max| c_max.known).map(|c_max| c_max.value);
         let outcome = Outcome::of(&solution).with_trade_off(Some(c), known).with_notes(notes);
-        Ok(Fit { metric, outcome, certificate: Some(certificate) })
+        Ok(Fit { metric, outcome, certificate: Some(certificate), slack: self.learned(measured.slack) })
+    }
+
+    /// The slacks, where each row has one.
+    pub(super) fn learned(&self, slack: Vec<f64>) -> Option<Vec<f64>> {
+        (self.slack == Slack::Instance).then_some(slack)
     }
 
     /// The figures of a fit whose metric was changed afterwards: its objective, and the gap that is left to the bound.
@@ -215,8 +224,9 @@ impl Plain {
         fit.outcome.objective = Some(measured.objective);
         fit.outcome.gap = Some(relative_gap(measured.objective, bound));
         if let Some(certificate) = &mut fit.certificate {
-            certificate.slack = measured.slack;
+            certificate.slack.clone_from(&measured.slack);
         }
+        fit.slack = self.learned(measured.slack);
         Ok(())
     }
 
@@ -234,8 +244,10 @@ impl Plain {
         outcome.gap = (measured.objective == 0.0).then_some(0.0);
         let weights =
             Some(self.class_weights.of_rows(data)?).filter(|w| w.iter().any(|w| *w != 1.0)).unwrap_or_default();
-        let certificate = Certificate { slack: measured.slack, weights, ..Certificate::nothing(metric.clone()) };
-        Ok(Fit { metric: metric.clone(), outcome, certificate: Some(certificate) })
+        let certificate =
+            Certificate { slack: measured.slack.clone(), weights, ..Certificate::nothing(metric.clone()) };
+        let slack = self.learned(measured.slack);
+        Ok(Fit { metric: metric.clone(), outcome, certificate: Some(certificate), slack })
     }
 }
 

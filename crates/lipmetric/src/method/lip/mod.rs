@@ -8,7 +8,7 @@ pub(super) use large::centred;
 use super::choose::{Family, Forms};
 use super::parameters::parameters;
 use super::spec::check_limits;
-use super::{Choose, Fit, Method, Training, choose};
+use super::{Choice, Choose, Fit, Method, MetricKind, Training, choose};
 use crate::problem::{Anchor, Diameter, Slack, Variant};
 use crate::solver::{Observer, Stop};
 use crate::{Error, Result};
@@ -49,7 +49,7 @@ pub enum ClassWeights {
 
 impl ClassWeights {
     /// The weights of the rows.
-    fn of_rows(&self, data: &Training<'_>) -> Result<Vec<f64>> {
+    pub(super) fn of_rows(&self, data: &Training<'_>) -> Result<Vec<f64>> {
         let n = data.x.rows();
         let mut weights = data.weights.map_or_else(|| vec![1.0; n], <[f64]>::to_vec);
         let classes = data.y.classes().len();
@@ -180,6 +180,9 @@ parameters! {
     }
 }
 
+/// The gap at which a metric predicts as the optimum does, but for a few rows.
+const ENOUGH: f64 = 1e-2;
+
 /// Lip^D or Lip^I with nothing left to choose.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Plain {
@@ -195,6 +198,8 @@ pub(super) struct Plain {
     pub(super) class_weights: ClassWeights,
     pub(super) max_iterations: usize,
     pub(super) memory: usize,
+    /// How exactly `c_max` is computed where it need not be known as exactly as it can be; else 0.
+    pub(super) rough: f64,
 }
 
 impl Lip {
@@ -229,6 +234,19 @@ impl Lip {
         self.trade_off(TradeOff::Relative(fraction))
     }
 
+    /// The same with what was chosen, and `c` for a part of the rows: it grows with the number of rows or pairs that are charged.
+    pub(super) fn settled(&self, choice: Option<&Choice>, c: f64, part: f64) -> Self {
+        let chosen = choice.map(|choice| &choice.chosen);
+        let variant =
+            chosen.map(|chosen| if chosen.metric == MetricKind::LipD { Variant::Diameter } else { Variant::Intra });
+        let slack = chosen.and_then(|chosen| chosen.slack).or(self.slack.value()).unwrap_or(Slack::Instance);
+        let diameter = chosen.and_then(|chosen| chosen.diameter).or(self.diameter.value()).unwrap_or(Diameter::Maximum);
+        let power = if slack == Slack::Pair { 2 } else { 1 };
+        let tolerance = self.tolerance.unwrap_or(0.0).max(ENOUGH);
+        let lip = self.clone().variant(self.variant.value().or(variant).unwrap_or(Variant::Intra)).slack(slack);
+        lip.diameter(diameter).c(c * part.powi(power)).tolerance(tolerance)
+    }
+
     /// Whether something is chosen by cross-validation.
     #[must_use]
     pub fn chooses(&self) -> bool {
@@ -255,6 +273,7 @@ impl Lip {
             class_weights: self.class_weights.clone(),
             max_iterations: self.max_iterations.unwrap_or(solver.usual_iterations()),
             memory: self.memory.unwrap_or(Stop::MEMORY),
+            rough: 0.0,
         }
     }
 

@@ -92,32 +92,42 @@ impl Ceiling {
     }
 }
 
-/// `c_max`, from below, to a relative accuracy of `1e-7`, with a slack per row or a tail of `1e-4`. Of the settings the problem
-/// counts, not `c`, the tolerance or an anchor.
-pub(crate) fn ceiling(cloud: &Cloud, settings: Settings<'_>, observer: &mut dyn Observer) -> Result<Ceiling> {
+/// `c_max`, from below, to a relative accuracy of `1e-7`, with a slack per row or a tail of `1e-4`, or of `rough` where that is
+/// more. Of the settings the problem counts, not `c`, the tolerance or an anchor.
+pub(crate) fn ceiling(
+    cloud: &Cloud,
+    settings: Settings<'_>,
+    rough: f64,
+    observer: &mut dyn Observer,
+) -> Result<Ceiling> {
     match (settings.slack, settings.diameter) {
         (Slack::Pair, Diameter::Mean) => {
             // `max { <N, M> : <mean, M> <= 1 }`.
             linalg::largest_generalised(&different_sum(cloud), &mean_pair(cloud, settings.variant)).map(Ceiling::known)
         }
-        (Slack::Pair, Diameter::Maximum) => pair_ceiling(cloud, settings.variant, observer),
-        (Slack::Pair, Diameter::Cvar(level)) => tail_ceiling(cloud, settings, level, observer),
-        (Slack::Instance, _) => instance_ceiling(cloud, Settings { anchor: None, ..settings }, observer),
+        (Slack::Pair, Diameter::Maximum) => pair_ceiling(cloud, settings.variant, rough, observer),
+        (Slack::Pair, Diameter::Cvar(level)) => tail_ceiling(cloud, settings, (level, rough), observer),
+        (Slack::Instance, _) => instance_ceiling(cloud, Settings { anchor: None, ..settings }, rough, observer),
     }
 }
 
 /// From bounds that meet; where they do not, by Dinkelbach's method.
-fn tail_ceiling(cloud: &Cloud, settings: Settings<'_>, level: f64, observer: &mut dyn Observer) -> Result<Ceiling> {
-    let found = bounds(cloud, settings.variant, level, TAIL_ACCURACY, observer)?;
+fn tail_ceiling(
+    cloud: &Cloud,
+    settings: Settings<'_>,
+    (level, rough): (f64, f64),
+    observer: &mut dyn Observer,
+) -> Result<Ceiling> {
+    let found = bounds(cloud, settings.variant, level, TAIL_ACCURACY.max(FINER * rough), observer)?;
     match found.stopped {
         Some(Halt::TimeLimit) => Ok(Ceiling::guess(found.lower)),
         Some(Halt::Interrupted) => Err(Error::Interrupted),
-        None if found.gap() <= INSTANCE_ACCURACY => Ok(Ceiling::known(found.lower)),
-        None => instance_ceiling(cloud, Settings { anchor: None, ..settings }, observer),
+        None if found.gap() <= INSTANCE_ACCURACY.max(rough) => Ok(Ceiling::known(found.lower)),
+        None => instance_ceiling(cloud, Settings { anchor: None, ..settings }, rough, observer),
     }
 }
 
-fn pair_ceiling(cloud: &Cloud, variant: Variant, observer: &mut dyn Observer) -> Result<Ceiling> {
+fn pair_ceiling(cloud: &Cloud, variant: Variant, rough: f64, observer: &mut dyn Observer) -> Result<Ceiling> {
     let mut climb = Climb::begin(cloud, variant)?;
     for iteration in 0..MAX_ITERATIONS {
         let gap = climb.bound_above()?;
@@ -127,7 +137,7 @@ fn pair_ceiling(cloud: &Cloud, variant: Variant, observer: &mut dyn Observer) ->
             ControlFlow::Break(Halt::Interrupted) => return Err(Error::Interrupted),
             ControlFlow::Continue(()) => (),
         }
-        if gap <= ACCURACY || !climb.step(gap, iteration)? {
+        if gap <= ACCURACY.max(rough) || !climb.step(gap, iteration)? {
             break;
         }
     }
@@ -286,15 +296,15 @@ fn look(cloud: &Cloud, variant: Variant, m: &Matrix, beyond: f64, most: usize) -
 
 /// `c_max = max (F(0) - loss(M)) / diameter(M)` over all `M`, by Dinkelbach's method: the ratio at the best point so far never
 /// exceeds `c_max` and is the next `c`, and the iteration goes on with it.
-fn instance_ceiling(cloud: &Cloud, settings: Settings<'_>, observer: &mut dyn Observer) -> Result<Ceiling> {
+fn instance_ceiling(cloud: &Cloud, settings: Settings<'_>, rough: f64, observer: &mut dyn Observer) -> Result<Ceiling> {
     let zero = value_at_zero(cloud, settings.slack);
-    let tolerance = FINER * INSTANCE_ACCURACY;
+    let tolerance = FINER * INSTANCE_ACCURACY.max(rough);
     // Multipliers that are equal for all pairs give an upper bound, most often within a factor of ten.
     let equal = match settings.diameter {
         Diameter::Cvar(_) => {
-            ceiling(cloud, Settings { diameter: Diameter::Mean, slack: Slack::Pair, ..settings }, observer)?
+            ceiling(cloud, Settings { diameter: Diameter::Mean, slack: Slack::Pair, ..settings }, rough, observer)?
         }
-        _ => ceiling(cloud, Settings { slack: Slack::Pair, ..settings }, observer)?,
+        _ => ceiling(cloud, Settings { slack: Slack::Pair, ..settings }, rough, observer)?,
     };
     let mut c = BELOW * equal.value * zero / value_at_zero(cloud, Slack::Pair);
     for _ in 0..LOWER {

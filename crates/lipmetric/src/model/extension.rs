@@ -1,0 +1,203 @@
+use super::Model;
+use super::classifier::{Certified, Decide, Mapped};
+use super::held_out::{HeldOut, scaled};
+use crate::classify::{Calibration, ExtensionFunction, KnnClassifier, Prediction, Weights};
+use crate::method::values::{self, Constant, mean_distance};
+use crate::method::{Fit, Method, Spec, Training};
+use crate::neighbours::{ClassIndex, NeighbourIndex};
+use crate::solver::Observer;
+use crate::{Error, Matrix, Result};
+use serde::{Deserialize, Serialize};
+use std::sync::OnceLock;
+
+/// The Lipschitz extension of the values on the training rows, by which the paper classifies:
+///
+/// `f(x) = alpha min_i (a_i + L rho(x, x_i)) + (1 - alpha) max_i (a_i - L rho(x, x_i))`, of squared distances, for each class; the
+/// class of the largest value is predicted.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Extending {
+    /// The share of the upper extension.
+    pub alpha: f64,
+    /// The constant `L` that squared distances are multiplied by: 1 where the values were learned together with the metric.
+    pub constant: f64,
+    /// How values become probabilities, where that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub calibration: Option<Calibration>,
+}
+
+impl std::fmt::Display for Extending {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "the Lipschitz extension of the learned values")?;
+        if self.alpha == 0.5 { Ok(()) } else { write!(f, ", alpha {}", self.alpha) }
+    }
+}
+
+impl Extending {
+    fn check(&self, classes: usize) -> Result<()> {
+        if !(0.0..=1.0).contains(&self.alpha) {
+            return Err(Error::parameter("alpha", format!("{} is outside 0 to 1", self.alpha)));
+        }
+        if !(self.constant > 0.0 && self.constant.is_finite()) {
+            return Err(Error::data(format!("the function's constant is {}: it must be positive", self.constant)));
+        }
+        match &self.calibration {
+            Some(calibration) if !calibration.fits(classes) => {
+                Err(Error::data("the calibration of the probabilities is not one of the model's classes"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Constants that are tried where values are learned for a metric, ...
+const TRIED: usize = 10;
+/// ... from one at which this part of the rows bend a value or have theirs bent, ...
+const NEAREST: f64 = 0.05;
+/// ... or, where that is more, a reach of this part of the mean squared distance, ...
+const LEAST_REACH: f64 = 1e-4;
+/// ... to one whose reach is the mean squared distance.
+const MOST_REACH: f64 = 1.0;
+
+/// Learns a metric for the extension, and its values where they do not come with the metric.
+pub(super) fn fit(
+    spec: &Spec,
+    training: &Training<'_>,
+    (alpha, calibrate): (f64, bool),
+    observer: &mut dyn Observer,
+) -> Result<(Fit, Extending)> {
+    let mut fit = spec.fit(&training.with_extension(alpha), observer)?;
+    let at_scale = fit.slack.is_some() || matches!(spec, Spec::Lip(_));
+    let held_out =
+        if at_scale && !calibrate { None } else { Some(HeldOut::new(spec, &fit.outcome, training, alpha, observer)?) };
+    let mapped = fit.metric.transform(training.x)?;
+    let scale = match &held_out {
+        Some(held_out) if !at_scale => {
+            let (scale, accuracy) = chosen(held_out, &reaches(&mapped, training)?)?;
+            fit.outcome.notes.push(format!(
+                "the Lipschitz constant of the function was chosen by cross-validation: it predicts {:.1} % of the held-out \
+                 rows correctly",
+                100.0 * accuracy
+            ));
+            scale
+        }
+        _ => Constant::One,
+    };
+    let constant = scale.of(&mapped);
+    if fit.slack.is_none() {
+        let learned = values::learned(&fit.metric, training, spec.row_weights(training)?, constant)?;
+        fit.outcome.notes.push(format!(
+            "the values of the function were learned for this metric by a linear program, to a certified gap of {:.1e}",
+            learned.relative_gap()
+        ));
+        fit.slack = Some(learned.slack);
+    }
+    let calibration = match held_out.filter(|_| calibrate).map(|held_out| held_out.values(scale)).transpose()? {
+        Some((values, truth)) if !truth.is_empty() => {
+            Some(Calibration::fit(&values, &truth, training.y.classes().len())?)
+        }
+        _ => None,
+    };
+    Ok((fit, Extending { alpha, constant, calibration }))
+}
+
+/// The reach that predicts held-out rows best, and how many of them. Of equally good ones it is the largest: its function is the
+/// flattest.
+fn chosen(held_out: &HeldOut, reaches: &[f64]) -> Result<(Constant, f64)> {
+    let mut best = (Constant::Reach(MOST_REACH), f64::NEG_INFINITY);
+    for &reach in reaches.iter().rev() {
+        let scale = Constant::Reach(reach);
+        let (values, truth) = held_out.values(scale)?;
+        let right = (0..truth.len()).filter(|&i| largest(values.row(i)) == truth[i] as usize).count();
+        let accuracy = right as f64 / truth.len().max(1) as f64;
+        if accuracy > best.1 {
+            best = (scale, accuracy);
+        }
+    }
+    Ok(best)
+}
+
+fn largest(values: &[f64]) -> usize {
+    (0..values.len()).fold(0, |top, c| if values[c] > values[top] { c } else { top })
+}
+
+/// What is tried, as parts of the mean squared distance: from where few values are bent, which is nearly the nearest neighbour, in
+/// equal ratios.
+fn reaches(mapped: &Matrix, training: &Training<'_>) -> Result<Vec<f64>> {
+    let index = NeighbourIndex::new(mapped.clone())?;
+    let nearest = ClassIndex::new(&index, training.y)?.nearest(mapped);
+    let mut other: Vec<f64> = (0..mapped.rows())
+        .map(|i| {
+            let classes = nearest.of(i).iter().enumerate().filter(|(c, _)| *c != training.y.codes()[i] as usize);
+            classes.fold(f64::INFINITY, |least, (_, found)| least.min(found.0))
+        })
+        .collect();
+    other.sort_unstable_by(f64::total_cmp);
+    let near = other[(NEAREST * other.len() as f64) as usize] / mean_distance(mapped);
+    let least = if near.is_finite() { near.clamp(LEAST_REACH, MOST_REACH) } else { LEAST_REACH };
+    let ratio = (MOST_REACH / least).powf(1.0 / (TRIED - 1) as f64);
+    Ok((0..TRIED).map(|k| least * ratio.powi(k as i32)).collect())
+}
+
+/// The function of a model, made ready.
+#[derive(Debug)]
+pub(super) struct Extend {
+    function: ExtensionFunction,
+    constant: f64,
+    calibration: Option<Calibration>,
+    /// Tells the nearest rows; made when they are first asked for.
+    nearest: OnceLock<KnnClassifier>,
+}
+
+impl Extend {
+    pub(super) fn new(model: &Model, extending: &Extending) -> Result<Self> {
+        let rows = model.training_rows()?;
+        extending.check(rows.y.classes().len())?;
+        let Some(values) = &rows.values else {
+            return Err(Error::data("the model has no values on its training rows, which its function extends"));
+        };
+        let mapped = scaled(model.metric.transform(&rows.x)?, extending.constant);
+        let function = ExtensionFunction::new(mapped, rows.y.clone(), values.clone(), extending.alpha)?;
+        let (constant, calibration) = (extending.constant, extending.calibration.clone());
+        Ok(Self { function, constant, calibration, nearest: OnceLock::new() })
+    }
+
+    fn queries(&self, rows: &Mapped<'_>) -> Matrix {
+        scaled(rows.mapped.clone(), self.constant)
+    }
+
+    fn nearest(&self, model: &Model) -> Result<&KnnClassifier> {
+        if let Some(made) = self.nearest.get() {
+            return Ok(made);
+        }
+        let rows = model.training_rows()?;
+        let index = NeighbourIndex::new(model.metric.transform(&rows.x)?)?;
+        let made = KnnClassifier::new(index, rows.y.clone(), 1, Weights::Uniform)?;
+        Ok(self.nearest.get_or_init(|| made))
+    }
+}
+
+impl Decide for Extend {
+    fn predict(&self, rows: &Mapped<'_>) -> Result<Vec<u32>> {
+        self.function.predict(&self.queries(rows))
+    }
+
+    fn explain(&self, rows: &Mapped<'_>) -> Result<Vec<Prediction>> {
+        let queries = self.queries(rows);
+        let (labels, values) = (self.function.predict(&queries)?, self.function.values(&queries)?);
+        let mut told = self.nearest(rows.model)?.explain_as(&rows.mapped, &labels)?;
+        for (i, row) in told.iter_mut().enumerate() {
+            row.values = values.row(i).to_vec();
+            row.shares = self.calibration.as_ref().map_or_else(Vec::new, |c| c.shares(&row.values));
+        }
+        Ok(told)
+    }
+
+    fn radii(&self, _: &Mapped<'_>) -> Result<Vec<Certified>> {
+        Err(Error::parameter(
+            "radius",
+            "radii are certified for one nearest neighbour only, and this model predicts by a Lipschitz extension; fit it with \
+             `classifier = nearest` and `k = 1`",
+        ))
+    }
+}
