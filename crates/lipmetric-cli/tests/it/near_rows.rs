@@ -51,6 +51,67 @@ fn near_rows_of_different_class_are_solved_and_the_certificate_holds_in_exact_ar
     }
 }
 
+/// The exit code and the report of a fit that need not converge.
+fn json_of(room: &Room, arguments: &[&str]) -> (i32, serde_json::Value) {
+    let out = room.run(arguments);
+    (out.status.code().unwrap(), serde_json::from_slice(&out.stdout).unwrap())
+}
+
+/// Eight rows near the origin, two of them 1e-15 apart, and one 3e12 away.
+const ONE_FAR: &str = "a0,a1,a2,label\n\
+    -0.2193532492014491,-0.4928019554701152,-0.5263972987102614,c0\n\
+    -0.21935324920144983,-0.49280195547011496,-0.5263972987102628,c1\n\
+    1.8801581656393522,0.6857693587352875,0.8113280559101932,c0\n0.944026545271262,1.0734599787443582,-0.4782066584740969,c1\n\
+    -1.3027824740958727,-0.616202574827318,1.5658271195439732,c0\n-0.2753772320063578,-0.09522740586626968,1.541400144021655,c1\n\
+    -0.23518177479057942,-0.7542508676492928,-1.1681268923723942,c0\n1.607351582845596,0.37582208326093897,0.29620202794730466,c1\n\
+    576419040907.7552,2886084816247.8984,961719730809.3446,c1\n";
+
+#[test]
+fn a_row_far_out_does_not_hide_what_the_others_vary_in() {
+    let room = Room::new();
+    room.write("far.csv", ONE_FAR);
+    let options =
+        "fit far.csv --method lip-d --slack pair --scale none --c-rel 1e-6 --json --certificate --model m.lip";
+    let fit = room.json(&options.split(' ').collect::<Vec<_>>());
+    // Only the two that are nearly equal stay inside the margin.
+    assert!(fit["objective"].as_f64().unwrap() < 2.1, "{fit}");
+    assert_eq!(fit["status"], "optimal", "{fit}");
+    room.ok(&["verify", "m.lip"]);
+}
+
+#[test]
+fn a_bound_allows_for_metrics_on_directions_that_are_too_faint_to_use() {
+    let room = Room::new();
+    // The third row and the fourth make two directions; what tells the first two apart is 1e-13 of them.
+    let rows = "a0,a1,a2,label\n0.495809949495972,-0.2859788291554181,0.55315179590798,c0\n\
+        0.4958099494961545,-0.2859788291553984,0.5531517959078533,c1\n\
+        1.5793881857053282,-1.3419622136975353,0.4355313594517799,c0\n\
+        0.4481852896125498,0.12620744385000213,1.0374480699003463,c1\n";
+    room.write("faint.csv", rows);
+    let options = "fit faint.csv --method lip-i --slack pair --diameter mean --c 1e-7 --json";
+    let (code, fit) = json_of(&room, &options.split(' ').collect::<Vec<_>>());
+    // A metric that uses that direction has an objective of some 1e-6, and none of the others one below 2.
+    assert!(fit["dual"].as_f64().unwrap() < 1e-5 || fit["objective"].as_f64().unwrap() < 1e-5, "{fit}");
+    assert!(code == 0 || fit["notes"].to_string().contains("the bound allows for metrics that do"), "{fit}");
+}
+
+#[test]
+fn the_paper_s_algorithm_proves_nothing_where_its_sums_have_lost_their_digits() {
+    let room = Room::new();
+    room.write(
+        "near.csv",
+        "a0,a1,label\n0.06558926332342985,0.3373955028434046,c0\n0.170381913951361,0.8764558148174648,c1\n\
+        1.6754565763214553,8.618659273210602,c0\n0.672361551706777,3.4586722234280587,c1\n",
+    );
+    let options = "fit near.csv --method lip-d --slack pair --solver SOLVER --c 0.1 --scale none --json";
+    let bound = |solver: &str| {
+        let options = options.replace("SOLVER", solver);
+        let (_, fit) = json_of(&room, &options.split(' ').collect::<Vec<_>>());
+        (fit["dual"].as_f64().unwrap(), fit["objective"].as_f64().unwrap())
+    };
+    assert!(bound("paper").0 <= bound("exact").1);
+}
+
 #[test]
 fn a_blend_does_not_carry_the_certificate_of_what_was_blended() {
     let room = Room::new();

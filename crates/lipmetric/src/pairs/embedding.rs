@@ -39,17 +39,26 @@ impl Careful {
     }
 
     fn distances(&self, out: &mut [f64], left: &Range<usize>, right: &Range<usize>) {
-        out.fill(0.0);
-        for (hi, lo) in self.coordinates() {
-            let (others, rests) = (&hi[right.clone()], &lo[right.clone()]);
-            for (i, row) in left.clone().zip(out.chunks_exact_mut(right.len().max(1))) {
-                let (own, rest) = (hi[i], lo[i]);
-                for ((r, h), l) in row.iter_mut().zip(others).zip(rests) {
-                    let d = (own - h) + (rest - l);
-                    *r += d * d;
+        struct Kernel<'a>(&'a Careful, &'a mut [f64], &'a Range<usize>, &'a Range<usize>);
+        impl pulp::NullaryFnOnce for Kernel<'_> {
+            type Output = ();
+            #[inline(always)]
+            fn call(self) {
+                let Self(careful, out, left, right) = self;
+                out.fill(0.0);
+                for (hi, lo) in careful.coordinates() {
+                    let (others, rests) = (&hi[right.clone()], &lo[right.clone()]);
+                    for (i, row) in left.clone().zip(out.chunks_exact_mut(right.len().max(1))) {
+                        let (own, rest) = (hi[i], lo[i]);
+                        for ((r, h), l) in row.iter_mut().zip(others).zip(rests) {
+                            let d = (own - h) + (rest - l);
+                            *r += d * d;
+                        }
+                    }
                 }
             }
         }
+        pulp::Arch::new().dispatch(Kernel(self, out, left, right));
     }
 }
 

@@ -4,6 +4,7 @@ use super::executor::{Executor, Plain};
 use super::{Cloud, Embedding, weighted_outer};
 use crate::{Matrix, linalg};
 use serde::{Deserialize, Serialize};
+use std::cell::Cell;
 
 /// Which pairs of a tile have the same label.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,6 +69,11 @@ struct Scratch {
     weight: Vec<f64>,
 }
 
+thread_local! {
+    /// Kept from one pass to the next: pages that come new from the system each time cost more than what is computed in them.
+    static ROOM: Cell<Scratch> = Cell::default();
+}
+
 /// What a row of tiles adds to the weighted sum.
 #[derive(Default, Serialize, Deserialize)]
 struct Sums {
@@ -96,7 +102,12 @@ pub(crate) fn scan<P: Pass>(
     let mut row = 0;
     executor.run(
         cloud.blocks.len(),
-        |scratch: &mut Scratch, a| tile_row(cloud, embeddings, pass, a, scratch),
+        |(), a| {
+            let mut scratch = ROOM.take();
+            let out = tile_row(cloud, embeddings, pass, a, &mut scratch);
+            ROOM.set(scratch);
+            out
+        },
         |(part, sums): (P::Part, Option<Sums>)| {
             pass.merge(&mut total, part);
             if let Some(sums) = sums {
@@ -143,6 +154,7 @@ fn tile_row<P: Pass>(
     scratch: &mut Scratch,
 ) -> (P::Part, Option<Sums>) {
     let left = &cloud.blocks[a].0;
+    [&mut scratch.rho, &mut scratch.other, &mut scratch.weight].into_iter().for_each(Vec::clear);
     let mut part = pass.begin(a);
     let mut sums = pass.weighted().then(|| match cloud.x.is_twofold() {
         true => Sums { outer: vec![0.0; cloud.x.cols() * cloud.x.cols()], ..Sums::default() },

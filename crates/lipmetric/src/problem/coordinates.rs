@@ -1,4 +1,5 @@
 use super::balance::balancing;
+use super::faint::{Faint, exactly_rounded};
 use super::leak::{leak, within};
 use super::{Certificate, Towards, Variant};
 use crate::linalg::twofold::{Twofold, Twofolds};
@@ -9,8 +10,9 @@ use crate::{Error, Matrix, Metric, Result, linalg};
 /// Singular values below this fraction of the largest count as zero: what a decomposition in double precision leaves of a
 /// dependent feature is some 1e-15 of the largest, and of one that was rounded to ten digits this much.
 const RANK_TOLERANCE: f64 = 1e-10;
-/// What rounding leaves of a direction that is not there, at most.
-const NOISE: f64 = 1e-14;
+/// The same where the rows are mapped in twice the usual precision: singular values are right to this part of the largest, and
+/// three digits of a weaker one are left.
+const WHITE_RANK_TOLERANCE: f64 = 1e-13;
 /// A feature that moves by less than this part of its size is constant: the mean of equal values is off by rounding.
 const CONSTANT: f64 = 1e-14;
 /// The scatter matrix, which squares the singular values, tells all directions where its least eigenvalue is at least this
@@ -20,6 +22,8 @@ const WELL_SPREAD: f64 = 1e-9;
 const WIDEST: f64 = 1e140;
 /// Where some direction is so much weaker than the strongest, a coordinate along it is a small difference of large numbers.
 const WEAK: f64 = 1e-4;
+/// Where one is so weak, rounding the elements of a factor to the usual precision would show in the figures of a fit to 1e-9.
+const VERY_WEAK: f64 = 1e-7;
 /// Rows of different label nearer than this part of the largest row have differences with less than ten digits.
 const NEAR: f64 = 1e-6;
 /// Variances within the classes are raised to this part of the largest where they are divided by.
@@ -38,8 +42,10 @@ pub(crate) struct Coordinates {
     back: Matrix,
     /// The way from these coordinates to a difference of rows: features x coordinates.
     forth: Matrix,
-    /// Directions that are left out although the rows vary in them by more than rounding.
-    faint: usize,
+    /// Directions that are left out although the rows vary in them: a direction each x features.
+    faint: Matrix,
+    /// How the rows vary in the weakest direction, as a part of the strongest.
+    weakest: f64,
 }
 
 impl Coordinates {
@@ -53,7 +59,7 @@ impl Coordinates {
             centred.row_mut(i).iter_mut().zip(&scale).for_each(|(v, s)| *v *= s);
         }
         let (values, right) = linalg::singular(&centred.select_rows(&used))?;
-        let rank = rank(&values);
+        let rank = rank(&values, WHITE_RANK_TOLERANCE);
         let (mut map, mut forth) = (Matrix::zeros(p, rank), Matrix::zeros(p, rank));
         for a in 0..p {
             let unit = if scale[a] > 0.0 { 1.0 / scale[a] } else { 0.0 };
@@ -67,14 +73,14 @@ impl Coordinates {
         for k in 0..rank {
             back.row_mut(k).iter_mut().zip(&scale).for_each(|(v, s)| *v *= s);
         }
-        let weak = values[..rank].last().zip(values.first()).is_some_and(|(low, top)| *low < WEAK * top);
-        if weak || has_near_rows(x, &cloud) {
+        let weakest = values[..rank].last().zip(values.first()).map_or(1.0, |(low, top)| low / top);
+        if weakest < WEAK || has_near_rows(x, &cloud) {
             let rows = Points::from(x.select_rows(&cloud.origin));
             cloud.x = about_mean(rows.mapped_twofold(&back.transpose()), rank);
         }
-        let noise = NOISE * values.first().copied().unwrap_or(0.0);
-        let faint = values[rank..].iter().filter(|v| **v > noise).count();
-        Ok(Self { cloud, back, forth, faint })
+        let others = (rank..p).map(|k| (0..p).map(|a| right[(a, k)] * scale[a]).collect());
+        let faint = Faint { x, used: &used, back: &back }.directions(others);
+        Ok(Self { cloud, back, forth, faint, weakest })
     }
 
     /// The rows of positive weight, centred and rotated: distances are the features' own.
@@ -88,7 +94,7 @@ impl Coordinates {
         }
         let forth = directions(&centred.select_rows(&used))?;
         let cloud = Cloud::new(&linalg::product(&centred, &forth), class, weight);
-        Ok(Self { cloud, back: forth.transpose(), forth, faint: 0 })
+        Ok(Self { cloud, back: forth.transpose(), forth, faint: Matrix::default(), weakest: 1.0 })
     }
 
     /// Refuses rows that are all equal.
@@ -103,7 +109,8 @@ impl Coordinates {
     #[must_use]
     pub(crate) fn changed(&self, map: &Matrix, inverse: &Matrix) -> Self {
         let back = linalg::product(map, &self.back);
-        Self { cloud: self.cloud.mapped(map), back, forth: linalg::product(&self.forth, inverse), faint: self.faint }
+        let (faint, weakest) = (self.faint.clone(), self.weakest);
+        Self { cloud: self.cloud.mapped(map), back, forth: linalg::product(&self.forth, inverse), faint, weakest }
     }
 
     /// Coordinates in which no direction holds far longer pairs than another.
@@ -112,9 +119,32 @@ impl Coordinates {
         Ok(self.changed(&map, &inverse))
     }
 
-    /// The way from a difference of rows to these coordinates: coordinates x features.
-    pub(crate) fn basis(&self) -> &Matrix {
-        &self.back
+    /// The directions in which the rows vary by more than rounding, those that are left out among them: x features. A bound
+    /// on the metrics that see the rows through these is one on all metrics but those that measure rounding.
+    pub(crate) fn basis(&self) -> Matrix {
+        let rows = self.back.rows() + self.faint.rows();
+        let values = [self.back.as_slice(), self.faint.as_slice()].concat();
+        Matrix::from_vec(rows, self.features(), values).unwrap_or_default()
+    }
+
+    /// Whether directions are so weak that rounding a factor to the usual precision may show in its objective.
+    pub(crate) fn is_very_weak(&self) -> bool {
+        self.weakest < VERY_WEAK
+    }
+
+    /// A note where sums over pairs in the usual precision prove nothing: directions are left out, or hardly there.
+    pub(crate) fn note_unproved(&self) -> Option<String> {
+        (self.is_partial() || self.is_very_weak()).then(|| {
+            format!(
+                "rows vary in some direction by less than {VERY_WEAK:.0e} of the largest, where this solver proves no bound; \
+                 `solver = exact` may"
+            )
+        })
+    }
+
+    /// Whether directions are left out in which the rows vary by more than rounding.
+    pub(crate) fn is_partial(&self) -> bool {
+        self.faint.rows() > 0
     }
 
     /// Number of directions in which the rows vary.
@@ -124,11 +154,12 @@ impl Coordinates {
 
     /// A note where rows vary in a direction by more than rounding, and yet too little for it to be used.
     pub(crate) fn note_faint(&self) -> Option<String> {
-        (self.faint > 0).then(|| {
+        self.is_partial().then(|| {
             format!(
-                "directions in which the rows vary by less than {RANK_TOLERANCE:.0e} of the largest: {}; the metric does not use them, \
-                 and the bound is one of the metrics that do not",
-                self.faint
+                "directions in which the rows vary by less than {WHITE_RANK_TOLERANCE:.0e} of the largest: {}; the metric does not \
+                 use them, and the bound allows for metrics that do. Look for features that are nearly sums of others, and for \
+                 values far outside the range of the others",
+                self.faint.rows()
             )
         })
     }
@@ -149,6 +180,9 @@ impl Coordinates {
     /// The factor on the features (components x features) of one in these coordinates (components x coordinates). `M`
     /// itself is never formed.
     pub(crate) fn factor(&self, inner: &Matrix) -> Matrix {
+        if self.is_very_weak() {
+            return exactly_rounded(inner, &self.back, &self.forth);
+        }
         linalg::product(inner, &self.back)
     }
 
@@ -178,6 +212,16 @@ impl Coordinates {
     /// A sum over pairs of `(x_i - x_j)(x_i - x_j)^T` of the features, in these coordinates.
     pub(crate) fn sum_of(&self, features: &Matrix) -> Matrix {
         linalg::congruence_transposed(features, &self.back)
+    }
+
+    /// The largest size that each coordinate would have if nothing cancelled in it, for rows of features.
+    pub(crate) fn reach_of(&self, rows: &Matrix) -> Vec<f64> {
+        let mut largest = vec![0.0f64; rows.cols()];
+        for i in 0..rows.rows() {
+            largest.iter_mut().zip(rows.row(i)).for_each(|(l, v)| *l = l.max(v.abs()));
+        }
+        let size = |k: usize| self.back.row(k).iter().zip(&largest).map(|(b, l)| b.abs() * l).sum();
+        (0..self.rank()).map(size).collect()
     }
 
     /// Lip^I where directions without scatter within the classes tell them apart: the metric on the features that measures
@@ -252,9 +296,9 @@ fn about_mean(mut points: Twofolds, cols: usize) -> Points {
 }
 
 /// How many singular values, descending, do not count as zero.
-fn rank(values: &[f64]) -> usize {
+fn rank(values: &[f64], tolerance: f64) -> usize {
     let top = values.first().copied().unwrap_or(0.0);
-    values.iter().take_while(|&&s| s > RANK_TOLERANCE * top).count()
+    values.iter().take_while(|&&s| s > tolerance * top).count()
 }
 
 /// Orthonormal columns that span the rows, those of largest variance first: features x rank.
@@ -268,12 +312,12 @@ fn directions(rows: &Matrix) -> Result<Matrix> {
             return Ok(eigen.vectors.select_cols((0..p).rev()));
         }
         let (values, right) = linalg::singular(rows)?;
-        return Ok(right.select_cols(0..rank(&values)));
+        return Ok(right.select_cols(0..rank(&values, RANK_TOLERANCE)));
     }
     // Fewer rows than features: the small side has all there is to know.
     let transposed = rows.transpose();
     let (values, left) = linalg::singular(&transposed)?;
-    let rank = rank(&values);
+    let rank = rank(&values, RANK_TOLERANCE);
     let mut out = linalg::product(&transposed, &left).select_cols(0..rank);
     for a in 0..p {
         out.row_mut(a).iter_mut().zip(&values).for_each(|(v, s)| *v /= s);

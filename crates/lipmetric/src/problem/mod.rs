@@ -12,13 +12,16 @@ mod audit;
 mod balance;
 mod certificate;
 mod coordinates;
+mod faint;
 mod leak;
 pub(crate) mod moments;
 mod totals;
 
 pub(crate) use audit::Problem;
 pub(crate) use balance::balancing;
-pub(crate) use certificate::{Bound, Mix, Multipliers, certify, is_positive, relative_gap, tested_scale};
+pub(crate) use certificate::{
+    Bound, Mix, Multipliers, certify, certify_mapped, is_positive, relative_gap, tested_scale,
+};
 pub use certificate::{Certificate, SupportPair};
 pub(crate) use coordinates::Coordinates;
 pub(crate) use totals::{different_sum, groups, mean_pair};

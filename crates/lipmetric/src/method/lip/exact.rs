@@ -179,7 +179,7 @@ impl Plain {
         }
         notes.extend(note_duplicates(data.x, &space.cloud));
         notes.extend(space.note_faint());
-        let metric = space.metric(&solution.factor)?;
+        let mut metric = space.metric(&solution.factor)?;
         let mut certificate = match solution.certificate.take() {
             Some(certificate) => space.certificate(certificate)?,
             None => Certificate::nothing(metric.clone()),
@@ -191,12 +191,22 @@ impl Plain {
         }
         let mut slack = vec![0.0; data.x.rows()];
         space.cloud.origin.iter().zip(&solution.slack).for_each(|(&i, s)| slack[i] = *s);
-        let measured = problem.measure(&metric, &slack);
+        let mut measured = problem.measure(&metric, &slack);
         match self.anchored(space, c)? {
             None => {
+                let basis = space.basis();
+                solution.bound = problem.prove(&mut certificate, &basis);
+                if space.is_very_weak() && relative_gap(measured.objective, solution.bound) > self.tolerance {
+                    for longer in LONGER {
+                        let other = space.metric(&scaled(&solution.factor, (1.0 + longer).sqrt()))?;
+                        let found = problem.measure(&other, &slack);
+                        if found.objective < measured.objective {
+                            (metric, measured) = (other, found);
+                        }
+                    }
+                }
                 solution.objective = measured.objective;
-                solution.bound = problem.prove(&mut certificate, space.basis());
-                certificate.basis = (space.rank() < data.x.cols()).then(|| space.basis().clone());
+                certificate.basis = (basis.rows() < data.x.cols()).then_some(basis);
                 certificate.slack.clone_from(&measured.slack);
             }
             // The pull towards the anchor is a term of its own, in the solver's coordinates.
@@ -205,7 +215,7 @@ impl Plain {
                 solution.objective = measured.objective + bent(Some((gamma, &reference)), &m);
             }
         }
-        notes.extend(settle(&mut solution, self.tolerance));
+        notes.extend(settle(&mut solution, self.tolerance).filter(|_| !space.is_partial()));
         let known = c_max.filter(|c_max| c_max.known).map(|c_max| c_max.value);
         let outcome = Outcome::of(&solution).with_trade_off(Some(c), known).with_notes(notes);
         Ok(Fit { metric, outcome, certificate: Some(certificate), slack: self.learned(measured.slack) })
@@ -249,6 +259,16 @@ impl Plain {
         let slack = self.learned(measured.slack);
         Ok(Fit { metric: metric.clone(), outcome, certificate: Some(certificate), slack })
     }
+}
+
+/// Where rounding a factor has brought pairs inside the margin, which costs much where `c` is small, a distance that is longer by
+/// one of these parts is tried, too.
+const LONGER: [f64; 12] = [1e-14, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 3e-9, 1e-8, 3e-8, 1e-7, 3e-7, 1e-6];
+
+fn scaled(factor: &Matrix, by: f64) -> Matrix {
+    let mut out = factor.clone();
+    out.as_mut_slice().iter_mut().for_each(|v| *v *= by);
+    out
 }
 
 /// A note where equal rows have different labels.

@@ -69,9 +69,10 @@ impl Plain {
         c: f64,
         observer: &mut dyn Observer,
     ) -> Result<Solution> {
-        let cloud = Cloud::new(&centred(data.x), data.y.codes(), &self.class_weights.of_rows(data)?);
-        let mean = mean_pair(&space.cloud, self.variant);
-        Faithful::new(&cloud, self.large_settings(c), self.mu)?.run(|sum| space.sum_of(sum), &mean, observer)
+        let rows = centred(data.x);
+        let cloud = Cloud::new(&rows, data.y.codes(), &self.class_weights.of_rows(data)?);
+        let (mean, reach) = (mean_pair(&space.cloud, self.variant), space.reach_of(&rows));
+        Faithful::new(&cloud, self.large_settings(c), self.mu)?.run(|sum| space.sum_of(sum), (&mean, &reach), observer)
     }
 }
 
@@ -137,7 +138,12 @@ impl Plain {
         }
         let metric = Metric::new(solution.factor.clone())?;
         solution.objective = self.problem(data, c)?.measure(&metric, &[]).objective;
-        notes.extend(settle(&mut solution, self.tolerance));
+        // These solvers keep no multipliers that could be tested in twice the precision.
+        if let Some(note) = space.note_unproved() {
+            solution.bound = 0.0;
+            notes.push(note);
+        }
+        notes.extend(settle(&mut solution, self.tolerance).filter(|_| !space.is_partial()));
         let outcome = Outcome::of(&solution).with_trade_off(Some(c), c_max).with_notes(notes);
         Ok(Fit::new(metric, outcome))
     }

@@ -1,4 +1,5 @@
 use super::{Diameter, Problem, Slack};
+use crate::linalg::twofold::{Twofold, UNIT};
 use crate::pairs::pass::Among;
 use crate::pairs::{Cloud, Embedding, Pass, Run, Threads, scan};
 use crate::{Matrix, Metric};
@@ -35,9 +36,31 @@ struct Look<'a> {
     /// Length beyond which the excess is summed up.
     edge: f64,
     embedding: &'a Embedding,
+    /// Lengths up to `tiny` are differences of numbers so large that twice the usual digits do not do, and are computed from the
+    /// differences of the rows by this factor (features x components).
+    tiny: f64,
+    factor: &'a Matrix,
 }
 
 impl Look<'_> {
+    /// The length of a pair, right to rounding.
+    fn length(&self, run: &Run<'_>, k: usize) -> f64 {
+        if run.rho[k] > self.tiny {
+            return run.rho[k];
+        }
+        let (a, b) = (self.cloud.x.row(run.i), self.cloud.x.row(run.j0 + k));
+        if a == b {
+            return 0.0;
+        }
+        let mapped = |c: usize| {
+            let terms = a.iter().zip(b).enumerate();
+            terms.fold(Twofold::ZERO, |sum, (f, (a, b))| {
+                sum + (Twofold::from(*a) - Twofold::from(*b)) * self.factor[(f, c)]
+            })
+        };
+        (0..self.factor.cols()).map(|c| mapped(c).value()).map(|v| v * v).sum()
+    }
+
     /// Where a hinge is a small difference of large numbers, it is computed with all its digits.
     fn lacking(&self, run: &Run<'_>, k: usize) -> f64 {
         let plain = 2.0 - run.rho[k];
@@ -73,13 +96,14 @@ impl Pass for Look<'_> {
             }
         }
         if self.among.holds(run.same) {
-            for (&r, w) in run.rho.iter().zip(others) {
+            for (k, w) in (0..run.rho.len()).zip(others) {
+                let r = self.length(&run, k);
                 part.longest = if r > part.longest { r } else { part.longest };
                 part.sum += own * w * r;
                 part.excess += own * w * (r - self.edge).max(0.0);
-            }
-            if self.lengths {
-                part.lengths.extend(run.rho.iter().zip(others).map(|(&r, w)| (r, own * w)));
+                if self.lengths {
+                    part.lengths.push((r, own * w));
+                }
             }
         }
     }
@@ -105,8 +129,16 @@ impl Problem {
         let edge = if tail && !lengths { self.guessed_edge(&factor) } else { f64::INFINITY };
         let margins = self.slack == Slack::Instance;
         let embedding = Embedding::careful(&self.cloud, &factor);
-        let look =
-            Look { cloud: &self.cloud, among: self.variant.bounding(), lengths, margins, edge, embedding: &embedding };
+        let look = Look {
+            cloud: &self.cloud,
+            among: self.variant.bounding(),
+            lengths,
+            margins,
+            edge,
+            embedding: &embedding,
+            tiny: tiny(&self.cloud, &factor),
+            factor: &factor,
+        };
         let (mut found, _) = scan(&self.cloud, &[&embedding], &look, &Threads);
         let diameter = match self.diameter {
             Diameter::Maximum => found.longest,
@@ -127,8 +159,9 @@ impl Problem {
         let part = self.cloud.thinned(SAMPLE);
         let embedding = Embedding::careful(&part, factor);
         let (among, edge) = (self.variant.bounding(), f64::INFINITY);
-        let look = Look { cloud: &part, among, lengths: true, margins: false, edge, embedding: &embedding };
-        let mut lengths = scan(&part, &[&embedding], &look, &Threads).0.lengths;
+        let (embedding, tiny) = (&embedding, 0.0);
+        let look = Look { cloud: &part, among, lengths: true, margins: false, edge, embedding, tiny, factor };
+        let mut lengths = scan(&part, &[embedding], &look, &Threads).0.lengths;
         lengths.sort_unstable_by(|a, b| b.0.total_cmp(&a.0));
         let total: f64 = lengths.iter().map(|l| l.1).sum();
         let mut seen = 0.0;
@@ -170,6 +203,19 @@ impl Problem {
         self.cloud.origin.iter().zip(&slack).for_each(|(&i, s)| out[i] = *s);
         (loss, out)
     }
+}
+
+/// What is lost of a number with ten digits left.
+const TEN_DIGITS: f64 = 1e10;
+
+/// The squared length below which a difference of mapped rows has less than ten digits.
+fn tiny(cloud: &Cloud, factor: &Matrix) -> f64 {
+    let size = |i: usize, c: usize| -> f64 {
+        cloud.x.row(i).iter().enumerate().map(|(f, v)| (v * factor[(f, c)]).abs()).sum()
+    };
+    let largest = |c: usize| (0..cloud.len()).map(|i| size(i, c)).fold(0.0, f64::max);
+    let off = TEN_DIGITS * UNIT * (0..factor.cols()).map(largest).sum::<f64>();
+    off * off
 }
 
 /// The weighted mean of the longest, as many as weigh `wanted`.

@@ -158,7 +158,8 @@ impl Problem {
                 best = at(low);
             }
         }
-        store(certificate, best);
+        let equal = |p: &SupportPair| self.cloud.x.row(place[p.first]) == self.cloud.x.row(place[p.second]);
+        store(certificate, best, |p| if equal(p) { most } else { best.push });
         let pushed = certificate.pairs.iter().filter(|p| p.pushes);
         let total = pushed.fold(sums.below.total * certificate.below, |sum, p| sum + Twofold::from(p.multiplier));
         (total * 2.0).below().max(0.0)
@@ -318,11 +319,12 @@ fn tidy(certificate: &mut Certificate) {
     certificate.beyond = certificate.beyond.max(0.0);
 }
 
-/// Scales the multipliers, a little less where rounding would make one larger.
-fn store(certificate: &mut Certificate, scaled: Scaled) {
+/// Scales the multipliers, a little less where rounding would make one larger. Those that push may have scales of their own: equal
+/// rows, which no metric parts, push nothing, so that theirs need not be scaled down with the others.
+fn store(certificate: &mut Certificate, scaled: Scaled, push: impl Fn(&SupportPair) -> f64) {
     let down = |scale: f64, multiplier: f64| scale * multiplier * (1.0 - ROUNDED);
     for p in &mut certificate.pairs {
-        p.multiplier = down(if p.pushes { scaled.push } else { scaled.pull }, p.multiplier);
+        p.multiplier = down(if p.pushes { push(p) } else { scaled.pull }, p.multiplier);
     }
     certificate.below = down(scaled.push, certificate.below);
     certificate.beyond = down(scaled.pull, certificate.beyond);

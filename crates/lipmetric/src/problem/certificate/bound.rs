@@ -19,6 +19,8 @@ const GOLDEN: (f64, f64) = (0.382, 0.618);
 const LESS: [f64; 14] = [0.0, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 0.5];
 /// What elements and eigenvalues of whitened sums may be off by, relatively and per coordinate: some hundred roundings.
 const ROUNDING: f64 = 1e-13;
+/// What sums over all pairs, taken in tiles, may be off by: some roundings of the sum of the sizes of their terms.
+const SUMMED: f64 = 16.0;
 
 /// Sums over multipliers.
 #[derive(Debug, Clone, Copy)]
@@ -110,27 +112,47 @@ fn conjugate(pull: &Matrix, push: &Matrix, scale: f64, gamma: f64, reference: &M
 /// The best bound over the parts of `eta` that go to the mean of all pairs, confirmed by a factorisation. `reach` is the largest
 /// size of each coordinate of the points: differences of points come from numbers as large as that.
 pub(crate) fn certify(multipliers: &Multipliers<'_>, mean: &Matrix, c: f64, reach: &[f64]) -> Result<Bound> {
+    confirmed(multipliers, mean, c, Known { reach, mapped: false })
+}
+
+/// The same for sums that were taken on the features and mapped to the coordinates then: what cancels there is that of the sums.
+pub(crate) fn certify_mapped(multipliers: &Multipliers<'_>, mean: &Matrix, c: f64, reach: &[f64]) -> Result<Bound> {
+    confirmed(multipliers, mean, c, Known { reach, mapped: true })
+}
+
+/// What is known of the rounding of sums over pairs.
+#[derive(Clone, Copy)]
+struct Known<'a> {
+    reach: &'a [f64],
+    mapped: bool,
+}
+
+fn confirmed(multipliers: &Multipliers<'_>, mean: &Matrix, c: f64, known: Known<'_>) -> Result<Bound> {
     let best = best_part(multipliers, mean, c)?;
     let pull = best.mix.of(multipliers.pull, mean);
     let weight = c + multipliers.total;
-    let fits = |scale: f64| is_surely_positive(&pull, multipliers.push, scale, (weight, reach));
+    let fits = |scale: f64| is_surely_positive(&pull, multipliers.push, scale, weight, known);
     // Eigenvalues of an ill-conditioned pair of matrices may be off by more than any allowance: what counts is this test.
     let scale = LESS.iter().map(|less| best.scale * (1.0 - less)).find(|s| fits(*s)).unwrap_or(0.0);
-    Ok(Bound { value: 2.0 * scale * multipliers.total, scale, ..best })
+    // The sum of the multipliers is rounded, too.
+    Ok(Bound { value: 2.0 * scale * multipliers.total * (1.0 - ROUNDING), scale, ..best })
 }
 
 /// Whether `pull - scale push` is positive definite whatever rounding has done to its elements and does in a factorisation. It is
 /// scaled so that the diagonal of the sum of both is one; pivots that stay positive after a shift then prove it (S. M. Rump,
 /// Verification of positive definiteness, 2006).
-fn is_surely_positive(pull: &Matrix, push: &Matrix, scale: f64, (weight, reach): (f64, &[f64])) -> bool {
+fn is_surely_positive(pull: &Matrix, push: &Matrix, scale: f64, weight: f64, known: Known<'_>) -> bool {
     let p = pull.rows();
     let size: Vec<f64> = (0..p).map(|k| (pull[(k, k)] + scale * push[(k, k)]).sqrt()).collect();
     if !size.iter().all(|s| *s > 0.0 && s.is_finite()) {
         return false;
     }
     // What the differences, of coordinates rounded at their size, may be off by.
-    let off = reach.iter().zip(&size).map(|(r, s)| 4.0 * f64::EPSILON * r * weight.sqrt() / s).fold(0.0, f64::max);
-    let shift = p as f64 * (ROUNDING + 8.0 * p as f64 * f64::EPSILON + 2.0 * off + off * off);
+    let longest = known.reach.iter().zip(&size).map(|(r, s)| r * weight.sqrt() / s).fold(0.0, f64::max);
+    let off = 4.0 * f64::EPSILON * longest;
+    // What elements of sums, of products as large as that, may be off by.
+    let sums = if known.mapped { SUMMED * f64::EPSILON * longest * longest } else { 0.0 };
+    let shift = p as f64 * (ROUNDING + 8.0 * p as f64 * f64::EPSILON + 2.0 * off + off * off + sums);
     let mut left = Matrix::zeros(p, p);
     for r in 0..p {
         for c in 0..p {
@@ -276,6 +298,17 @@ mod tests {
         let at = |most| certify(&Multipliers { push: &push, total: 1.0, pull: &mean, most }, &mean, 1.0, &[]).unwrap();
         assert_eq!(at(1.0).scale, 1.0);
         assert_eq!(at(0.25).scale, 0.25);
+    }
+
+    #[test]
+    fn sums_that_were_mapped_prove_nothing_where_they_cancel() {
+        let mean = Matrix::identity(2);
+        let push = Matrix::from_rows(&[[0.1, 0.0], [0.0, 0.1]]);
+        let multipliers = Multipliers { push: &push, total: 1.0, pull: &mean, most: 1.0 };
+        assert_eq!(certify_mapped(&multipliers, &mean, 1.0, &[1.0, 10.0]).unwrap().scale, 1.0);
+        // Coordinates of unit size that are differences of numbers of 1e9: their squares are known to 1e18 roundings.
+        assert_eq!(certify_mapped(&multipliers, &mean, 1.0, &[1.0, 1e9]).unwrap().value, 0.0);
+        assert!(certify(&multipliers, &mean, 1.0, &[1.0, 1e9]).unwrap().value > 0.0);
     }
 
     #[test]

@@ -4,7 +4,7 @@
 
 use super::engine::{Engine, Settings};
 use super::rows::{AGGREGATE, Row, Rows, central, packed};
-use crate::linalg;
+use crate::linalg::{self, packed_len};
 use crate::pairs::pass::{Among, spread};
 use crate::pairs::{Cloud, Embedding, Kind, Pass, Run, Threads, scan, weighted_outer};
 use crate::problem::{Diameter, Variant};
@@ -13,6 +13,8 @@ use serde::{Deserialize, Serialize};
 
 /// Pairs on either side of `d` that have a row from the beginning.
 const NEAR: usize = 1000;
+/// Where there are so few pairs for each element of `M`, all of them have a row: those near `d` alone may not span the space.
+const FEW: usize = 8;
 /// Points of the sample that the first `d` comes from.
 const SAMPLE: usize = 300;
 
@@ -151,10 +153,13 @@ pub(super) fn hold_tail(
     let rate = rate(cloud, settings);
     let share = rate * level * lengths.len() as f64 / settings.c;
     let reach = ((NEAR as f64 * share) as usize).clamp(10.min(lengths.len() / 4), lengths.len() / 4);
-    let low = lengths[from.saturating_sub(reach)];
-    let high = lengths[(from + reach).min(lengths.len() - 1)];
+    let window = if lengths.len() <= FEW * packed_len(m.rows()) {
+        (f64::NEG_INFINITY, f64::INFINITY)
+    } else {
+        (lengths[from.saturating_sub(reach)], lengths[(from + reach).min(lengths.len() - 1)])
+    };
     let now = Embedding::new(cloud, factor);
-    let found = look(cloud, &now, d, settings.variant, None, (low, high));
+    let found = look(cloud, &now, d, settings.variant, None, window);
     let among = settings.variant.bounding();
     let (mut beyond, mut weight) = spread(cloud, &now, |r, same| r > d && among.holds(same));
     let mut own = Vec::new();

@@ -15,7 +15,7 @@ use crate::linalg::{pack, packed_len, unpack};
 use crate::pairs::pass::{Among, objective};
 use crate::pairs::{Cloud, Embedding, Kind, Pass, Run, Threads, scan, weighted_outer};
 use crate::problem::moments::gram;
-use crate::problem::{Bound, Multipliers, Variant, certify, relative_gap};
+use crate::problem::{Bound, Multipliers, Variant, certify_mapped, relative_gap};
 use crate::solver::working_set::Settings;
 use crate::solver::{Observer, Progress, Solution, Termination};
 use crate::{Error, Matrix, Result};
@@ -291,17 +291,22 @@ impl<'a> Faithful<'a> {
     }
 
     /// A certified bound from the current multipliers; `to_space` maps sums to coordinates where the rows' covariance is
-    /// the identity, `mean` is the mean pair there.
-    pub(crate) fn bound(&self, to_space: impl Fn(&Matrix) -> Matrix, mean: &Matrix) -> Result<Bound> {
+    /// the identity, `mean` is the mean pair there, `reach` what each coordinate would be if nothing cancelled in it.
+    pub(crate) fn bound(
+        &self,
+        to_space: impl Fn(&Matrix) -> Matrix,
+        (mean, reach): (&Matrix, &[f64]),
+    ) -> Result<Bound> {
         let (push, pull) = (to_space(&self.push.0), to_space(&self.pull));
-        certify(&Multipliers { push: &push, total: self.push.1, pull: &pull, most: 1.0 }, mean, self.settings.c, &[])
+        let multipliers = Multipliers { push: &push, total: self.push.1, pull: &pull, most: 1.0 };
+        certify_mapped(&multipliers, mean, self.settings.c, reach)
     }
 
     /// Iterates until the certified gap is below the tolerance or the observer says stop.
     pub(crate) fn run(
         mut self,
         to_space: impl Fn(&Matrix) -> Matrix,
-        mean: &Matrix,
+        known: (&Matrix, &[f64]),
         observer: &mut dyn Observer,
     ) -> Result<Solution> {
         let (mut best, mut iterations) = (0.0f64, 0);
@@ -312,7 +317,7 @@ impl<'a> Faithful<'a> {
             let last = iterations >= self.settings.stop.max_iterations;
             current = None;
             if last || iterations <= EACH || iterations % EACH == 0 {
-                best = best.max(self.bound(&to_space, mean)?.value);
+                best = best.max(self.bound(&to_space, known)?.value);
                 current = Some(self.objective());
             }
             let gap = current.map(|f| relative_gap(f, best));
@@ -328,7 +333,7 @@ impl<'a> Faithful<'a> {
             let mut over = Termination { gap, halt, exhausted: last, ..Termination::default() };
             if halt.is_some() && gap.is_none() {
                 // What the last iterate is worth may be enough.
-                best = best.max(self.bound(&to_space, mean)?.value);
+                best = best.max(self.bound(&to_space, known)?.value);
                 over.gap = Some(relative_gap(*current.get_or_insert_with(|| self.objective()), best));
             }
             if let Some(status) = over.status(self.settings.stop.tolerance) {

@@ -246,7 +246,7 @@ fn the_bound_stays_below_every_objective_and_both_meet() {
     let (mut best, mut least) = (0.0f64, f64::INFINITY);
     for _ in 0..3000 {
         ours.step().unwrap();
-        best = best.max(ours.bound(Matrix::clone, &mean).unwrap().value);
+        best = best.max(ours.bound(Matrix::clone, (&mean, &[])).unwrap().value);
         least = least.min(ours.objective());
         assert!(best <= least * (1.0 + 1e-12));
     }
