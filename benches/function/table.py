@@ -1,4 +1,4 @@
-"""table.py [PROGRAM] [--repeats N] [--method lip-i]  ->  Markdown tables: what the paper's classifier is worth.
+"""table.py [PROGRAM] [--repeats N] [--method lip-i] [--diameter max]  ->  Markdown tables: what the paper's classifier is worth.
 
 On each bundled data set, N stratified splits (60 % of each class to train): accuracy of Euclidean 1-NN, Euclidean k-NN with k
 chosen, 1-NN under the learned metric, and the Lipschitz extension of the learned values under the same metric. The metric's c is
@@ -21,6 +21,7 @@ parser = argparse.ArgumentParser()
 parser.add_argument("program", nargs="?", default="target/release/lipmetric")
 parser.add_argument("--repeats", type=int, default=10)
 parser.add_argument("--method", default="lip-i")
+parser.add_argument("--diameter", default="max", help="max, as in the paper, or mean")
 args = parser.parse_args()
 
 
@@ -56,11 +57,11 @@ def trial(folder, head, rows, seed):
         fit = run("fit", train, "--model", model, "--json", *method)
         return run("evaluate", test, "--model", model, "--json")["accuracy"], fit
 
-    function, fit = accuracy("--method", args.method, "--c", "auto", "--classifier", "extension")
+    function, fit = accuracy("--method", args.method, "--diameter", args.diameter, "--c", "auto", "--classifier", "extension")
     return [
         accuracy("--method", "nn")[0],
         accuracy("--method", "nn", "--k", "auto")[0],
-        accuracy("--method", args.method, "--c", repr(fit["c"]))[0],
+        accuracy("--method", args.method, "--diameter", args.diameter, "--c", repr(fit["c"]))[0],
         function,
     ]
 

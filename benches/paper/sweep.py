@@ -28,6 +28,9 @@ def assumptions():
     for slack in ("instance", "pair"):
         for c in (("0.1", "1", "10") if slack == "instance" else ("1", "10", "100")):
             yield f"exact {slack} c={c}", [], [*lip, "--slack", slack, "--c", c], EXACT
+    # The classifier that the text describes, instead of the nearest neighbour.
+    yield "extension instance c=1", [], [*lip, "--slack", "instance", "--c", "1", "--classifier", "extension"], EXACT
+    yield "extension instance c=0.999c_max", ["haberman"], [*lip, "--c-rel", "0.999", "--classifier", "extension"], EXACT
     for fill in ("mean", "mode", "zero"):
         yield f"exact instance c=1 fill={fill}", GAPS, [*lip, "--slack", "instance", "--c", "1", "--fill", fill], EXACT
     yield "exact instance c=1 fill=class-mean", GAPS, [*lip, "--slack", "instance", "--c", "1"], EXACT

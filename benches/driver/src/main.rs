@@ -5,6 +5,7 @@
 
 mod data;
 mod fit;
+mod function;
 mod knn;
 mod lipschitz;
 mod method;
@@ -30,6 +31,7 @@ usage: bench-driver TASK ARGUMENTS [name=value ...]
   c-max DATA METHOD   the largest c of lip-d or lip-i that learns something: slack, diameter
   path DATA METHOD    a path over c against separate fits: slack, points
   knn ROWS QUERIES    columns, k, algorithm=auto|brute|tree, threads, repeats, out; raw little-endian f64
+  function DATA       learned values, and prediction by them against 1-NN: constant, repeats
   lipschitz           margins and diameters of a large sample: rows, columns
 
 DATA is a CSV file (header, numbers without gaps, label last) or synthetic:ROWSxFEATURESxCLASSES.";
@@ -43,6 +45,7 @@ fn run() -> Result {
         ["c-max", data, method] => fit::ceiling(data, method, options),
         ["path", data, method] => path::run(data, method, options),
         ["knn", rows, queries] => knn::run(rows, queries, options),
+        ["function", data] => function::run(data, options),
         ["lipschitz"] => lipschitz::run(options),
         _ => Err(USAGE.into()),
     }

@@ -224,8 +224,7 @@ enum SlackRule {
 #[derive(Clone, Copy, PartialEq, ValueEnum, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum SolverChoice {
-    /// exact up to 36 features and 3,000 rows (1,500 with a slack per row), else augmented; a slack per row on a larger table
-    /// is refused
+    /// exact up to 36 features and 3,000 rows (1,500 with a slack per row), else augmented
     Auto,
     /// The certified interior-point method
     Exact,

@@ -21,8 +21,8 @@ Examples:
   lipmetric predict --model h.lip --data haberman
   lipmetric predict --model h.lip --data haberman --proba --radius -o out.csv
   lipmetric datasets export haberman | lipmetric predict --model h.lip -
-  lipmetric fit --data haberman --method lip-i --classifier extension --model f.lip
-  lipmetric predict --model f.lip --data haberman --value --proba")]
+  lipmetric fit --data echo --method lip-i --classifier extension --model f.lip
+  lipmetric predict --model f.lip --data echo --value --proba")]
 pub(crate) struct Args {
     #[command(flatten)]
     batches: BatchArgs,

@@ -60,6 +60,15 @@ impl Cholesky {
         solve_upper_triangular_in_place(l.transpose(), rhs, Par::Seq);
     }
 
+    /// `X <- A^-1 X`, a row of `X` for each unknown.
+    pub(crate) fn solve_rows(&self, x: &mut Matrix) {
+        let l = MatRef::from_column_major_slice(&self.data, self.n, self.n);
+        let columns = x.cols();
+        let mut rhs = MatMut::from_row_major_slice_mut(x.as_mut_slice(), self.n, columns);
+        solve_lower_triangular_in_place(l, rhs.as_mut(), Par::Seq);
+        solve_upper_triangular_in_place(l.transpose(), rhs, Par::Seq);
+    }
+
     /// `x^T A^-1 x` of every row of a matrix.
     pub(crate) fn lengths(&self, rows: &Matrix) -> Vec<f64> {
         let l = MatRef::from_column_major_slice(&self.data, self.n, self.n);

@@ -9,9 +9,11 @@ mod eigen;
 pub(crate) use cholesky::{Cholesky, largest_generalised};
 pub(crate) use eigen::{Eigen, root, roots, singular, symmetric_eigen, symmetric_eigenvalues};
 
+mod peeled;
 pub(crate) mod proximal;
 mod singular;
 
+pub(crate) use peeled::Peeled;
 pub(crate) use singular::singular_values;
 
 mod spectral;

@@ -24,7 +24,7 @@ pub(crate) use certificate::{
 };
 pub use certificate::{Certificate, SupportPair};
 pub(crate) use coordinates::Coordinates;
-pub(crate) use totals::{different_sum, groups, mean_pair};
+pub(crate) use totals::{different_sum, groups, mean_pair, value_at_zero};
 
 use crate::pairs::pass::Among;
 use serde::{Deserialize, Serialize};

@@ -1,6 +1,6 @@
 //! Sums over all pairs of a kind, in closed form.
 
-use super::Variant;
+use super::{Slack, Variant};
 use crate::pairs::Cloud;
 use crate::{Matrix, linalg};
 
@@ -18,6 +18,21 @@ pub(crate) fn different_sum(cloud: &Cloud) -> Matrix {
     let mut sum = pair_sum(cloud, Variant::Diameter);
     linalg::add_scaled(&mut sum, -1.0, &pair_sum(cloud, Variant::Intra));
     sum
+}
+
+/// `F(0)`: twice the weight of the different-label pairs; with a slack per row, twice the smallest fractional
+/// cover of those pairs by points, which for complete multipartite graphs is `min(W, 2 (W - W_largest)) / 2`.
+pub(crate) fn value_at_zero(cloud: &Cloud, slack: Slack) -> f64 {
+    match slack {
+        Slack::Pair => 2.0 * cloud.pair_totals().0,
+        Slack::Instance => {
+            let total: f64 = cloud.weight.iter().sum();
+            let classes = cloud.class.last().map_or(0, |&c| c as usize + 1);
+            let mut sums = vec![0.0f64; classes];
+            cloud.class.iter().zip(&cloud.weight).for_each(|(&c, w)| sums[c as usize] += w);
+            total.min(2.0 * (total - sums.iter().fold(0.0, |a: f64, &b| a.max(b))))
+        }
+    }
 }
 
 fn pair_sum(cloud: &Cloud, variant: Variant) -> Matrix {

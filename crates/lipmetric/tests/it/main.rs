@@ -22,5 +22,6 @@ mod lipschitz_values;
 mod model;
 mod prepare;
 mod rivals;
+mod row_slack;
 mod tuned;
 mod tuned_forms;

@@ -98,9 +98,17 @@ fn caption(outcome: &Outcome<'_>, args: &Args) -> String {
     } else {
         counted(done, "stratified split", "stratified splits")
     };
+    let usual = usual(outcome);
+    let voting = match usual {
+        K::Auto => "k nearest neighbours, k chosen by leave-one-out".to_owned(),
+        K::Fixed(1) => "1 nearest neighbour".to_owned(),
+        K::Fixed(k) => format!("{k} nearest neighbours"),
+    };
+    let others = outcome.classifiers.iter().any(|c| !is_usual(c, usual));
+    let unless = if others { " unless a line below says otherwise" } else { "" };
     let mut text = format!(
         "accuracy in per cent, mean ± standard deviation over {splits}, {} of each class to train (seed {}); missing \
-         values: {}, scaling: {}",
+         values: {}, scaling: {}, {voting}{unless}",
         outcome.protocol.train_fraction, outcome.protocol.seed, args.prepare.fill, args.prepare.scale,
     );
     if comparison.methods.len() > 1 {
@@ -113,9 +121,11 @@ fn caption(outcome: &Outcome<'_>, args: &Args) -> String {
 fn settings(outcome: &Outcome<'_>, width: usize) -> String {
     let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
     let columns = outcome.comparison.methods.iter().zip(outcome.specs);
+    let usual = usual(outcome);
     for ((name, spec), classifier) in columns.zip(&outcome.classifiers) {
-        let parameters = [parameters(spec), prediction(classifier, spec)].into_iter().filter(|p| !p.is_empty());
-        let parameters = parameters.collect::<Vec<_>>().join("; ");
+        let own = if is_usual(classifier, usual) { String::new() } else { prediction(classifier, spec) };
+        let told: Vec<String> = [parameters(spec), own].into_iter().filter(|p| !p.is_empty()).collect();
+        let parameters = told.join("; ");
         match groups.iter_mut().find(|g| g.0 == parameters) {
             Some(group) => group.1.push(name),
             None => groups.push((parameters, vec![name])),
@@ -123,6 +133,19 @@ fn settings(outcome: &Outcome<'_>, width: usize) -> String {
     }
     let lines = groups.into_iter().filter(|g| !g.0.is_empty());
     lines.map(|(parameters, names)| wrap(&format!("{}: {parameters}", names.join(", ")), 2, width.min(100))).collect()
+}
+
+/// How many neighbours vote in the first column that votes: what the caption says of all.
+fn usual(outcome: &Outcome<'_>) -> K {
+    let votes = outcome.classifiers.iter().find_map(|c| match c {
+        ClassifierSpec::Vote { k, .. } => Some(*k),
+        _ => None,
+    });
+    votes.unwrap_or_default()
+}
+
+fn is_usual(classifier: &ClassifierSpec, usual: K) -> bool {
+    matches!(classifier, ClassifierSpec::Vote { k, .. } if *k == usual)
 }
 
 /// What predicts, in the words of the help.

@@ -1,4 +1,4 @@
-use super::super::lip::{Plain, row_slack_is_feasible};
+use super::super::lip::Plain;
 use super::super::{Fit, Lip, MetricKind, Serves, Solver, TradeOff, Training};
 use super::family::{Member, Traits};
 use super::mix::{leading, principal};
@@ -54,13 +54,8 @@ impl Forms {
         let rows = data.x.rows();
         let plain = lip.plain(Solver::Exact);
         let (variant, slack, diameter) = plain.form();
-        if !lip.slack.is_auto() {
-            // A slack per row that no solver takes at this size is refused before anything is judged.
-            lip.solver_for(slack, diameter, data)?;
-        }
-        let row_slack = lip.solver == Solver::Exact || row_slack_is_feasible(data);
-        // Whether the last fit will need the large solver, which has a slack per pair and the maximum.
-        let large = lip.solver_for(Slack::Pair, diameter, data)? != Solver::Exact;
+        // Whether the last fit will need the large solver, which has only the maximum.
+        let large = |slack: Slack| lip.solver_for(slack, diameter, data) != Solver::Exact;
         let mut left_out = Vec::new();
         let mut variants = vec![variant];
         if lip.variant.is_auto() {
@@ -69,28 +64,27 @@ impl Forms {
         let mut slacks = vec![slack];
         if lip.slack.is_auto() {
             slacks = vec![Slack::Instance, Slack::Pair];
-            if !row_slack {
-                slacks.remove(0);
-                left_out.push("a slack per row");
-            }
         }
-        let mut diameters = vec![diameter];
+        let mut diameters = vec![(diameter, &slacks[..0])];
+        let small: Vec<Slack> = slacks.iter().copied().filter(|s| !large(*s)).collect();
         if lip.diameter.is_auto() {
-            if large {
-                left_out.push("the mean as the diameter");
-            } else {
-                diameters.push(Diameter::Mean);
+            diameters.push((Diameter::Mean, &small));
+            match small.len() {
+                n if n == slacks.len() => {}
+                0 => left_out.push("the mean as the diameter"),
+                _ => left_out.push("the mean as the diameter with a slack per row"),
             }
-            if large || rows > LONGEST_ROWS {
+            if small.is_empty() || rows > LONGEST_ROWS {
                 left_out.push("the mean of the longest distances as the diameter");
             } else {
-                diameters.push(Diameter::Cvar(LONGEST));
+                diameters.push((Diameter::Cvar(LONGEST), &small));
             }
         }
+        diameters[0].1 = &slacks;
         let mut tried = Vec::new();
         for v in &variants {
             for s in &slacks {
-                tried.extend(diameters.iter().map(|d| (*v, *s, *d)));
+                tried.extend(diameters.iter().filter(|d| d.1.contains(s)).map(|d| (*v, *s, d.0)));
             }
         }
         let function = matches!(data.serves, Serves::Extension { .. });
@@ -161,6 +155,15 @@ impl Forms {
             let rough = if self.function { FUNCTION_GAP } else { GAP };
             let tolerance = self.plain.tolerance.max(rough);
             let lip = Plain { tolerance, rough, ..self.plain.clone() }.in_form(form);
+            if form.1 == Slack::Instance && self.lip.solver_for(form.1, form.2, data) == Solver::Augmented {
+                // The exact solver has an unknown for each row and each pair of features.
+                let usual = self.lip.plain(Solver::Augmented);
+                let lip = Plain { solver: Solver::Augmented, max_iterations: usual.max_iterations, ..lip };
+                for (c_rel, fit) in lip.path_large(data, &fractions, observer)? {
+                    self.admit(self.traits(form, c_rel), fit, data, &mut out)?;
+                }
+                continue;
+            }
             if fractions.is_empty() {
                 self.admit(self.traits(form, None), lip.fit_exactly(data, observer)?, data, &mut out)?;
                 continue;
@@ -234,12 +237,16 @@ mod tests {
         assert_eq!(tried(150, open()).len(), 6);
         assert_eq!(tried(151, open()).len(), 4);
         let some = forms(1600, open()).unwrap();
-        assert!(some.tried.len() == 2 && some.tried.iter().all(|f| f.1 == Slack::Pair), "{some:?}");
-        assert!(some.describe().contains("a slack per row"), "{}", some.describe());
-        assert_eq!(tried(3100, open()), [(Variant::Intra, Slack::Pair, Diameter::Maximum)]);
+        let per_row: Vec<_> = some.tried.iter().filter(|f| f.1 == Slack::Instance).collect();
+        assert!(
+            some.tried.len() == 3 && per_row == [&(Variant::Intra, Slack::Instance, Diameter::Maximum)],
+            "{some:?}"
+        );
+        assert!(some.describe().contains("the mean as the diameter with a slack per row"), "{}", some.describe());
+        let most = tried(3100, open());
+        assert!(most.len() == 2 && most.iter().all(|f| f.2 == Diameter::Maximum), "{most:?}");
         assert_eq!(tried(3100, open().solver(Solver::Exact)).len(), 4, "the exact solver was asked for");
         // A slack per row that is not to be chosen is not given up.
-        let refused = forms(1600, Lip::intra()).unwrap_err().to_string();
-        assert!(refused.contains("slack = pair") && refused.contains("solver = exact"), "{refused}");
+        assert_eq!(tried(1600, Lip::intra()), [(Variant::Intra, Slack::Instance, Diameter::Maximum)]);
     }
 }

@@ -3,8 +3,10 @@
 use super::super::{Fit, Outcome, Training};
 use super::{Plain, TradeOff};
 use crate::pairs::Cloud;
-use crate::problem::{Certificate, Coordinates, Diameter, Problem, Slack, SupportPair, Variant, relative_gap};
-use crate::solver::interior::{Ceiling, Settings, bent, ceiling, fitted, path, solve, solve_near, value_at_zero};
+use crate::problem::{
+    Certificate, Coordinates, Diameter, Problem, Slack, SupportPair, Variant, relative_gap, value_at_zero,
+};
+use crate::solver::interior::{Ceiling, Settings, bent, ceiling, fitted, path, solve, solve_near};
 use crate::solver::{Observer, Solution, Status, Stop, Timed};
 use crate::{Error, Matrix, Metric, Result, linalg};
 
@@ -163,7 +165,7 @@ impl Plain {
 
     /// The metric in the user's coordinates, and the figures: its objective measured on the given rows, and the bound that the
     /// multipliers prove there.
-    fn finish(
+    pub(super) fn finish(
         &self,
         data: &Training<'_>,
         space: &Coordinates,

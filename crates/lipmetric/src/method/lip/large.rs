@@ -5,12 +5,16 @@ use super::exact::{note_duplicates, settle};
 use super::{Plain, Solver, TradeOff};
 use crate::linalg::proximal::Positive;
 use crate::pairs::Cloud;
-use crate::problem::{Coordinates, mean_pair};
+use crate::problem::{Coordinates, Slack, mean_pair, value_at_zero};
+use crate::solver::interior::Ceiling;
 use crate::solver::multipliers::{Augmented, ceiling, solve_streamed, wants_stream};
 use crate::solver::splitting::{Faithful, Practical};
 use crate::solver::working_set::{Inner, Settings, solve};
 use crate::solver::{Observer, Solution, Stop, Timed};
 use crate::{Error, Matrix, Metric, Result, linalg};
+
+/// A bound that is the zero metric's objective but for this part: `c` is too large.
+const ZERO: f64 = 1e-6;
 
 impl Plain {
     fn check_large(&self, data: &Training<'_>) -> Result<()> {
@@ -32,7 +36,8 @@ impl Plain {
     }
 
     fn large_settings(&self, c: f64) -> Settings {
-        Settings { variant: self.variant, c, rank: self.rank, stop: Stop::new(self.tolerance, self.max_iterations) }
+        let stop = Stop::new(self.tolerance, self.max_iterations);
+        Settings { variant: self.variant, slack: self.slack, c, rank: self.rank, stop }
     }
 
     fn too_large(&self, c: f64, c_max: f64) -> Error {
@@ -44,6 +49,7 @@ impl Plain {
         Error::parameter("c", message)
     }
 
+    /// Solves the problem in coordinates that are balanced.
     fn fit_balanced(
         &self,
         space: &Coordinates,
@@ -51,15 +57,39 @@ impl Plain {
         start: Option<&Metric>,
         observer: &mut dyn Observer,
     ) -> Result<Solution> {
-        let space = space.balanced(self.variant)?;
-        let start = start.map(|metric| first(&space, metric)).transpose()?;
-        let mut solution = if self.solver == Solver::Augmented && self.rank.is_none() && wants_stream(&space.cloud) {
-            solve_streamed(&space.cloud, self.large_settings(c), start.as_ref(), observer)?
+        let start = start.map(|metric| first(space, metric)).transpose()?;
+        let streams = self.solver == Solver::Augmented && self.rank.is_none() && self.slack == Slack::Pair;
+        if streams && wants_stream(&space.cloud) {
+            solve_streamed(&space.cloud, self.large_settings(c), start.as_ref(), observer)
         } else {
-            solve(&space.cloud, self.large_settings(c), start.as_ref(), &mut *self.inner(), observer)?
-        };
-        solution.factor = space.factor(&solution.factor);
-        Ok(solution)
+            solve(&space.cloud, self.large_settings(c), start.as_ref(), &mut *self.inner(), observer)
+        }
+    }
+
+    /// Fits for several fractions of `c_max`, each from the one before it; for `c` itself where there are none.
+    pub(in crate::method) fn path_large(
+        &self,
+        data: &Training<'_>,
+        fractions: &[f64],
+        observer: &mut dyn Observer,
+    ) -> Result<Vec<(Option<f64>, Fit)>> {
+        if fractions.is_empty() {
+            return Ok(vec![(None, self.fit_large(data, observer)?)]);
+        }
+        let space = self.prepare(data)?;
+        if let Some(leak) = space.leak(self.variant)? {
+            let fit = |f: &f64| Ok((Some(*f), self.closed_form(data, &leak, TradeOff::Relative(*f))?));
+            return fractions.iter().map(fit).collect();
+        }
+        let observer = &mut Timed::new(observer);
+        let c_max = ceiling(&space.cloud, self.variant, self.slack, observer)?.0;
+        let mut out: Vec<(Option<f64>, Fit)> = Vec::new();
+        for &fraction in fractions {
+            let data = out.last().map_or(*data, |(_, before)| data.with_start(&before.metric));
+            let fit = self.learn(&data, &space, (fraction * c_max, Some(c_max)), observer)?;
+            out.push((Some(fraction), fit));
+        }
+        Ok(out)
     }
 
     fn fit_paper(
@@ -108,7 +138,7 @@ impl Plain {
         let (c, c_max) = match self.trade_off {
             TradeOff::Absolute(c) => (c, None),
             TradeOff::Relative(fraction) => {
-                let (c_max, above) = ceiling(&space.cloud, self.variant, observer)?;
+                let (c_max, above) = ceiling(&space.cloud, self.variant, self.slack, observer)?;
                 if above > 1.02 * c_max {
                     notes.push(format!(
                         "c_max is only known to lie between {c_max:.6} and {above:.6}; c is a fraction of the former"
@@ -117,13 +147,36 @@ impl Plain {
                 (fraction * c_max, Some(c_max))
             }
         };
-        let zero = 2.0 * space.cloud.pair_totals().0;
+        let mut fit = self.learn(data, &space, (c, c_max), observer)?;
+        fit.outcome.notes.splice(0..0, notes);
+        Ok(fit)
+    }
+
+    /// Learns a metric for this `c`, where `c_max` may be known.
+    fn learn(
+        &self,
+        data: &Training<'_>,
+        space: &Coordinates,
+        (c, c_max): (f64, Option<f64>),
+        observer: &mut dyn Observer,
+    ) -> Result<Fit> {
+        let mut notes = Vec::new();
+        let zero = value_at_zero(&space.cloud, self.slack);
+        let balanced = space.balanced(self.variant)?;
         let mut solution = match self.solver {
-            Solver::Paper => self.fit_paper(data, &space, c, observer)?,
-            _ => self.fit_balanced(&space, c, data.start, observer)?,
+            Solver::Paper => self.fit_paper(data, space, c, observer)?,
+            _ => self.fit_balanced(&balanced, c, data.start, observer)?,
         };
-        if c_max.is_none() && solution.bound >= zero * (1.0 - 1e-6) {
-            return Err(self.too_large(c, ceiling(&space.cloud, self.variant, observer)?.0));
+        let known = if self.slack == Slack::Pair { ZERO } else { self.tolerance };
+        if c_max.is_none() && solution.bound >= zero * (1.0 - known) {
+            return Err(self.too_large(c, ceiling(&space.cloud, self.variant, self.slack, observer)?.0));
+        }
+        if self.slack == Slack::Instance {
+            let c_max = c_max.map(|value| Ceiling { value, known: true });
+            return self.finish(data, &balanced, solution, c, c_max);
+        }
+        if self.solver != Solver::Paper {
+            solution.factor = balanced.factor(&solution.factor);
         }
         notes.extend(note_duplicates(data.x, &space.cloud));
         notes.extend(space.note_faint());
@@ -134,7 +187,7 @@ impl Plain {
             ));
         }
         if solution.factor.rows() == 0 && self.solver == Solver::Paper {
-            return Err(self.too_large(c, ceiling(&space.cloud, self.variant, observer)?.0));
+            return Err(self.too_large(c, ceiling(&space.cloud, self.variant, self.slack, observer)?.0));
         }
         let metric = Metric::new(solution.factor.clone())?;
         solution.objective = self.problem(data, c)?.measure(&metric, &[]).objective;

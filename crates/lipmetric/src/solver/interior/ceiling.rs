@@ -16,7 +16,7 @@ use crate::linalg;
 use crate::linalg::packed_len;
 use crate::pairs::pass::{Beyond, Query, keep_longest, longer, same_length};
 use crate::pairs::{Cloud, Embedding, weighted_outer};
-use crate::problem::{Diameter, Slack, Variant, different_sum, mean_pair, relative_gap};
+use crate::problem::{Diameter, Slack, Variant, different_sum, mean_pair, relative_gap, value_at_zero};
 use crate::solver::{Halt, Observer, Progress, Status};
 use crate::{Error, Matrix, Result};
 use std::ops::ControlFlow;
@@ -58,21 +58,6 @@ const ALL: f64 = 1e-3;
 const FINER: f64 = 0.1;
 /// A new `c` is taken where it exceeds the present one by this part of the gap: very small changes only disturb.
 const GROWTH: f64 = 0.3;
-
-/// `F(0)`: twice the weight of the different-label pairs; with a slack per row, twice the smallest fractional
-/// cover of those pairs by points, which for complete multipartite graphs is `min(W, 2 (W - W_largest)) / 2`.
-pub(crate) fn value_at_zero(cloud: &Cloud, slack: Slack) -> f64 {
-    match slack {
-        Slack::Pair => 2.0 * cloud.pair_totals().0,
-        Slack::Instance => {
-            let total: f64 = cloud.weight.iter().sum();
-            let classes = cloud.class.last().map_or(0, |&c| c as usize + 1);
-            let mut sums = vec![0.0f64; classes];
-            cloud.class.iter().zip(&cloud.weight).for_each(|(&c, w)| sums[c as usize] += w);
-            total.min(2.0 * (total - sums.iter().fold(0.0, |a: f64, &b| a.max(b))))
-        }
-    }
-}
 
 /// `c_max` from below.
 #[derive(Debug, Clone, Copy)]

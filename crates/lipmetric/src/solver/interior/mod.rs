@@ -47,7 +47,7 @@ mod tail_ceiling;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use ceiling::{Ceiling, ceiling, value_at_zero};
+pub(crate) use ceiling::{Ceiling, ceiling};
 pub(crate) use engine::{Settings, bent, solve, solve_near};
 pub(crate) use path::path;
 pub(crate) use start::fitted;

@@ -4,21 +4,27 @@
 //! which the mean different-label pair is apart: a problem of the usual form with a single row that pushes, of large cap.
 //! That row is known in closed form, so that only points far out matter: of many, the others are left out until a pass over
 //! all pairs finds one of theirs too long.
+//!
+//! With a slack per row it is the largest `(F(0) - loss(M)) / diameter(M)`, which `working_set/climb` finds.
 
 use super::Augmented;
 use crate::linalg;
 use crate::pairs::pass::{Beyond, Query};
 use crate::pairs::{Cloud, Embedding};
-use crate::problem::{Variant, balancing, different_sum, groups};
+use crate::problem::{Slack, Variant, balancing, different_sum, groups};
 use crate::solver::working_set::survey::survey;
-use crate::solver::working_set::{Settings, solve_rows};
+use crate::solver::working_set::{Settings, climb, solve_rows};
 use crate::solver::{Observer, Status, Stop};
 use crate::{Error, Result};
 
 /// Relative accuracy of `c_max` that is aimed at.
 const ACCURACY: f64 = 1e-2;
+/// The objective is known that much better where `c_max` with a slack per row is.
+const FINER: f64 = 0.03;
 /// Iterations of each of its problems, at most: they take some dozens.
 const MAX_ITERATIONS: usize = 400;
+/// The same with a slack per row, where the lower bound is hardly better after more: the upper one is, slowly.
+const MAX_ITERATIONS_WITH_SLACKS: usize = 400;
 /// From this many points on only those far out are taken, ...
 const MANY: usize = 4000;
 /// ... so many of them, ...
@@ -33,12 +39,46 @@ const LONG: f64 = 0.9;
 const ROUNDS: usize = 6;
 
 /// A lower and an upper bound of `c_max`, about one in a hundred apart where the iterations suffice.
-pub(crate) fn ceiling(cloud: &Cloud, variant: Variant, observer: &mut dyn Observer) -> Result<(f64, f64)> {
+pub(crate) fn ceiling(
+    cloud: &Cloud,
+    variant: Variant,
+    slack: Slack,
+    observer: &mut dyn Observer,
+) -> Result<(f64, f64)> {
+    let stop = Stop::new(ACCURACY, MAX_ITERATIONS);
+    let settings = Settings { variant, slack, c: 1.0, rank: None, stop };
+    match slack {
+        Slack::Pair => pair_ceiling(cloud, settings, observer),
+        Slack::Instance => {
+            let cloud = cloud.mapped(&balancing(cloud, variant)?.0);
+            let settings = Settings { stop: Stop::new(FINER * ACCURACY, MAX_ITERATIONS_WITH_SLACKS), ..settings };
+            let (c_max, status) = climb(&cloud, ACCURACY, settings, &mut Augmented::default(), observer)?;
+            told(status)?;
+            Ok(c_max)
+        }
+    }
+}
+
+/// What is said of `c_max` where the observer has stopped its computation.
+fn told(status: Status) -> Result<()> {
+    match status {
+        Status::Interrupted => Err(Error::Interrupted),
+        Status::TimeLimit => Err(Error::Numerical {
+            place: "c_max",
+            message:
+                "the time limit was reached before c_max was computed; give the parameter `c` instead, or more time"
+                    .to_owned(),
+        }),
+        _ => Ok(()),
+    }
+}
+
+fn pair_ceiling(cloud: &Cloud, settings: Settings, observer: &mut dyn Observer) -> Result<(f64, f64)> {
+    let variant = settings.variant;
     let cloud = cloud.mapped(&balancing(cloud, variant)?.0);
     let weight = cloud.pair_totals().0;
     let mut mean = different_sum(&cloud);
     mean.as_mut_slice().iter_mut().for_each(|v| *v /= weight);
-    let settings = Settings { variant, c: 1.0, rank: None, stop: Stop::new(ACCURACY, MAX_ITERATIONS) };
     let (mut below, mut above) = (0.0f64, f64::INFINITY);
     let mut kept = far_out(&cloud, variant);
     for _ in 0..ROUNDS {
@@ -48,16 +88,7 @@ pub(crate) fn ceiling(cloud: &Cloud, variant: Variant, observer: &mut dyn Observ
         });
         let solution =
             solve_rows(part.as_ref().unwrap_or(&cloud), settings, &mean, &mut Augmented::default(), observer)?;
-        match solution.status {
-            Status::Interrupted => return Err(Error::Interrupted),
-            Status::TimeLimit => {
-                return Err(Error::Numerical {
-                    place: "c_max",
-                    message: "the time limit was reached before c_max was computed; give the parameter `c` instead, or more time".to_owned(),
-                });
-            }
-            _ => {}
-        }
+        told(solution.status)?;
         // Multipliers of some pairs are multipliers of all; the metric is to be measured on all.
         let factor = solution.factor.transpose();
         let m = linalg::product_transposed(&factor, &factor);
@@ -120,7 +151,7 @@ mod tests {
         let class: Vec<u32> = (0..n).map(|i| (i % 3) as u32).collect();
         let cloud = Cloud::new(&Matrix::from_vec(n, 2, data).unwrap(), &class, &vec![1.0; n]);
         for variant in [Variant::Diameter, Variant::Intra] {
-            let (below, above) = ceiling(&cloud, variant, &mut Silent).unwrap();
+            let (below, above) = ceiling(&cloud, variant, Slack::Pair, &mut Silent).unwrap();
             assert!(below <= above && above <= 1.03 * below, "{below} {above}");
             // The lower bound is a metric's own figure: no metric may exceed the upper one.
             let all = cloud.mapped(&balancing(&cloud, variant).unwrap().0);

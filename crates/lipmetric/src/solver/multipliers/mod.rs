@@ -6,6 +6,10 @@
 //! the eigenbasis of `Z - sigma M` that derivative is diagonal, so the Newton system is a Gram matrix plus a diagonal: it is
 //! factorised where it is small and solved by conjugate gradients where it is not.
 //!
+//! Slacks of rows are further unknowns, with the bound `xi >= 0`: a projected Newton step. They are eliminated from its system,
+//! which couples those of the two rows of a pair only where the pair's hinge is strictly between its bounds: few pairs are, and
+//! the graph of them is nearly a forest.
+//!
 //! | file | what it does |
 //! |---|---|
 //! | `newton` | the Newton direction |
@@ -25,6 +29,7 @@ use crate::solver::Halt;
 use crate::solver::working_set::model::{Lengths, Model, State};
 use crate::solver::working_set::{Inner, Penalty, Point, Task, Tick};
 use crate::{Matrix, Result};
+use newton::{Direction, Gradient};
 use std::ops::ControlFlow;
 
 /// Newton steps in one move, at most.
@@ -38,6 +43,10 @@ const SHRINK: f64 = 0.5;
 const PULL: f64 = 0.2;
 /// The first weight of the distance to where a move began, relative to the cone's penalty.
 const PROXIMAL: f64 = 0.1;
+/// The same for slacks, relative to the penalty of hinges.
+const PROXIMAL_SLACK: f64 = 0.1;
+/// Slacks up to this are near zero.
+const NEAR: f64 = 1e-3;
 /// Halvings of a step that does not descend.
 const HALVINGS: usize = 20;
 
@@ -47,6 +56,24 @@ pub(crate) struct Augmented {
     penalty: Option<Penalty>,
     /// The weight of the distance to where a move began: it keeps directions that nothing sees from running away.
     proximal: f64,
+    /// The same for slacks, per weight of their row.
+    proximal_slack: f64,
+}
+
+/// Where a move began, and the weights of the distance to it.
+struct Anchor {
+    m: Matrix,
+    slack: Vec<f64>,
+    proximal: f64,
+    proximal_slack: f64,
+}
+
+/// A point on the way.
+struct Spot {
+    m: Matrix,
+    slack: Vec<f64>,
+    /// Without the slacks.
+    lengths: Lengths,
 }
 
 /// The augmented Lagrangian at a point.
@@ -59,20 +86,14 @@ struct Value {
 }
 
 impl Value {
-    fn at(
-        model: &Model,
-        lengths: &Lengths,
-        state: &State,
-        m: &Matrix,
-        penalty: &Penalty,
-        (proximal, anchor): (f64, &Matrix),
-    ) -> Result<Self> {
+    fn at(model: &Model, spot: &Spot, state: &State, penalty: &Penalty, anchor: &Anchor) -> Result<Self> {
+        let Spot { m, slack, lengths } = spot;
         let mut phi = 0.0;
         let lambda: Vec<f64> = (0..model.pushes())
             .map(|k| {
                 let cap = model.cap(k);
                 let sigma = penalty.push * cap;
-                let y = state.lambda[k] + sigma * (2.0 - lengths.push[k]);
+                let y = state.lambda[k] + sigma * (2.0 - (lengths.push[k] + model.lift(k, slack)));
                 let l = hinge_multiplier(y, cap);
                 phi += l * (y - 0.5 * l) / sigma;
                 l
@@ -86,17 +107,46 @@ impl Value {
         linalg::add_scaled(&mut shifted, -penalty.cone, m);
         let z = Positive::part(&shifted)?;
         phi += 0.5 * linalg::inner(&z.matrix, &z.matrix) / penalty.cone;
-        phi += 0.5 * proximal * m.as_slice().iter().zip(anchor.as_slice()).map(|(a, b)| (a - b).powi(2)).sum::<f64>();
+        phi += 0.5
+            * anchor.proximal
+            * m.as_slice().iter().zip(anchor.m.as_slice()).map(|(a, b)| (a - b).powi(2)).sum::<f64>();
+        for ((s, a), w) in slack.iter().zip(&anchor.slack).zip(&model.weight) {
+            phi += w * (s + 0.5 * anchor.proximal_slack * (s - a).powi(2));
+        }
         Ok(Self { phi, lambda, eta, z })
     }
 
-    fn gradient(&self, model: &Model, x: &Matrix, m: &Matrix, (proximal, anchor): (f64, &Matrix)) -> Matrix {
-        let mut g = model.pull_sum(x, &self.eta);
-        linalg::add_scaled(&mut g, -1.0, &model.push_sum(x, &self.lambda));
-        linalg::add_scaled(&mut g, -1.0, &self.z.matrix);
-        linalg::add_scaled(&mut g, proximal, m);
-        linalg::add_scaled(&mut g, -proximal, anchor);
-        g
+    fn gradient(&self, model: &Model, x: &Matrix, spot: &Spot, anchor: &Anchor) -> Gradient {
+        let mut m = model.pull_sum(x, &self.eta);
+        linalg::add_scaled(&mut m, -1.0, &model.push_sum(x, &self.lambda));
+        linalg::add_scaled(&mut m, -1.0, &self.z.matrix);
+        linalg::add_scaled(&mut m, anchor.proximal, &spot.m);
+        linalg::add_scaled(&mut m, -anchor.proximal, &anchor.m);
+        let size = linalg::inner(&m, &m).sqrt();
+        let mut slack: Vec<f64> = model.loads(&self.lambda).iter().zip(&model.weight).map(|(l, w)| w - l).collect();
+        for (k, g) in slack.iter_mut().enumerate() {
+            *g += model.weight[k] * anchor.proximal_slack * (spot.slack[k] - anchor.slack[k]);
+        }
+        // Slacks that would reach zero at once are sent there: a Newton step that is cut off need not descend (D. P. Bertsekas,
+        // Projected Newton methods, 1982).
+        let each = slack.iter().zip(&spot.slack).zip(&model.weight);
+        let far = each.map(|((g, s), w)| (s - (s - g / w).max(0.0)).powi(2)).sum::<f64>().sqrt();
+        let near = far.min(NEAR);
+        let free = slack.iter().zip(&spot.slack).map(|(g, s)| *g < 0.0 || *s > near).collect();
+        Gradient { m, size, slack, free }
+    }
+}
+
+impl Spot {
+    /// The point after a part of a step: slacks stay at zero or above.
+    fn after(&self, direction: &Direction, ahead: &Lengths, t: f64) -> Self {
+        let mut m = self.m.clone();
+        linalg::add_scaled(&mut m, t, &direction.m);
+        let moved = |at: &[f64], by: &[f64]| at.iter().zip(by).map(|(a, b)| a + t * b).collect();
+        let lengths =
+            Lengths { push: moved(&self.lengths.push, &ahead.push), pull: moved(&self.lengths.pull, &ahead.pull) };
+        let slack = self.slack.iter().zip(&direction.slack).map(|(s, d)| (s + t * d).max(0.0)).collect();
+        Self { m, slack, lengths }
     }
 }
 
@@ -111,50 +161,60 @@ impl Inner for Augmented {
         if self.proximal == 0.0 {
             self.proximal = PROXIMAL * penalty.cone;
         }
-        let start = state.m.clone();
-        let anchor = (self.proximal, &start);
-        let mut lengths = model.lengths(x, &state.m);
-        let mut value = Value::at(model, &lengths, state, &state.m, &penalty, anchor)?;
-        let (mut steps, mut told) = (0, ControlFlow::Continue(()));
+        if self.proximal_slack == 0.0 {
+            self.proximal_slack = PROXIMAL_SLACK * penalty.push;
+        }
+        let (proximal, proximal_slack) = (self.proximal, self.proximal_slack);
+        let anchor = Anchor { m: state.m.clone(), slack: state.slack.clone(), proximal, proximal_slack };
+        let mut spot = Spot { m: state.m.clone(), slack: state.slack.clone(), lengths: model.lengths(x, &state.m) };
+        let mut value = Value::at(model, &spot, state, &penalty, &anchor)?;
+        let (mut steps, mut told, mut stuck) = (0, ControlFlow::Continue(()), false);
         while steps < STEPS {
-            let gradient = value.gradient(model, x, &state.m, anchor);
-            let size = linalg::inner(&gradient, &gradient).sqrt();
-            if size <= task.gradient {
+            let gradient = value.gradient(model, x, &spot, &anchor);
+            if gradient.size <= task.gradient && gradient.of_slacks() <= task.slack {
                 break;
             }
-            let system =
-                newton::System { model, x, penalty: &penalty, proximal: self.proximal, lengths: &lengths, state };
-            let direction = system.direction(&value.lambda, &value.eta, &value.z.eigen, &gradient, size)?;
-            let slope = linalg::inner(&gradient, &direction);
-            let ahead = model.lengths(x, &direction);
+            let system = newton::System {
+                model,
+                x,
+                penalty: &penalty,
+                proximal,
+                proximal_slack,
+                lengths: &spot.lengths,
+                slack: &spot.slack,
+                state,
+            };
+            let direction = system.direction(&value.lambda, &value.eta, &value.z.eigen, &gradient)?;
+            let slope = linalg::inner(&gradient.m, &direction.m);
+            let ahead = model.lengths(x, &direction.m);
             let mut t = 1.0;
             let mut moved = None;
             for _ in 0..HALVINGS {
-                let mut m = state.m.clone();
-                linalg::add_scaled(&mut m, t, &direction);
-                let trial = Lengths {
-                    push: lengths.push.iter().zip(&ahead.push).map(|(a, b)| a + t * b).collect(),
-                    pull: lengths.pull.iter().zip(&ahead.pull).map(|(a, b)| a + t * b).collect(),
-                };
-                let next = Value::at(model, &trial, state, &m, &penalty, anchor)?;
-                if next.phi <= value.phi + 1e-4 * t * slope + 1e-14 * value.phi.abs() {
-                    moved = Some((m, trial, next));
+                let trial = spot.after(&direction, &ahead, t);
+                let next = Value::at(model, &trial, state, &penalty, &anchor)?;
+                let lower = t * slope + gradient.along(&spot.slack, &trial.slack);
+                if next.phi <= value.phi + 1e-4 * lower + 1e-14 * value.phi.abs() {
+                    moved = Some((trial, next));
                     break;
                 }
                 t *= 0.5;
             }
             steps += 1;
             told = tick();
-            let Some((m, trial, next)) = moved else { break };
-            (state.m, lengths, value) = (m, trial, next);
+            stuck = moved.is_none() && !spot.slack.is_empty();
+            let Some((trial, next)) = moved else { break };
+            (spot, value) = (trial, next);
             if told.is_break() {
                 break;
             }
         }
+        (state.m, state.slack) = (spot.m, spot.slack);
         // The positive matrix that belongs to the new multiplier: (Z next - (Z - sigma M)) / sigma.
         state.factor = negative_factor(&value.z, penalty.cone);
         (state.lambda, state.eta, state.z) = (value.lambda, value.eta, value.z.matrix);
-        let growth = if steps <= EASY {
+        let growth = if stuck {
+            SHRINK
+        } else if steps <= EASY {
             GROW
         } else if steps < STEPS {
             1.0
@@ -163,7 +223,16 @@ impl Inner for Augmented {
         };
         self.penalty = Some(penalty.times(growth));
         self.proximal /= growth;
+        self.proximal_slack /= growth;
         Ok((steps.max(1), told))
+    }
+
+    fn scale(&mut self, ratio: f64) {
+        if let Some(penalty) = &mut self.penalty {
+            penalty.pull *= ratio;
+            penalty.cone *= ratio;
+        }
+        self.proximal *= ratio;
     }
 
     fn working_target(&self, coordinates: usize) -> usize {

@@ -22,8 +22,8 @@ use crate::pairs::{Cloud, Embedding};
 use crate::problem::{Multipliers, certify, mean_pair, relative_gap};
 use crate::solver::lbfgs::Curvature;
 use crate::solver::working_set::model::{Lengths, Model, State};
-use crate::solver::working_set::outer::{DIMENSIONS, enough_gradient, even_bound, first_factor};
-use crate::solver::working_set::{Penalty, Settings};
+use crate::solver::working_set::outer::{DIMENSIONS, enough_gradient};
+use crate::solver::working_set::{Penalty, Settings, even_bound, first_factor};
 use crate::solver::{Halt, Observer, Progress, Solution, Termination};
 use crate::{Matrix, Result};
 use std::ops::ControlFlow;
@@ -186,8 +186,14 @@ impl<'a> Streamed<'a> {
         let m = linalg::product_transposed(&factor, &factor);
         let model = Model::empty(settings.c, mean.clone());
         let penalty = Penalty::guess(&model, &cloud.x, &m);
-        let state =
-            State { z: Matrix::zeros(p, p), m, lambda: Vec::new(), eta: vec![settings.c], factor: factor.clone() };
+        let state = State {
+            z: Matrix::zeros(p, p),
+            m,
+            lambda: Vec::new(),
+            eta: vec![settings.c],
+            factor: factor.clone(),
+            slack: Vec::new(),
+        };
         let bound = even_bound(cloud, &mean, settings.c)?;
         Ok(Self {
             cloud,
@@ -454,7 +460,9 @@ impl<'a> Streamed<'a> {
             x: &self.cloud.x,
             penalty: &self.penalty,
             proximal: self.proximal + self.damping,
+            proximal_slack: 0.0,
             lengths: &at.lengths,
+            slack: &[],
             state: &self.state,
         };
         system.direction_from(&rows, &at.eta, &at.z.eigen, gradient, size)

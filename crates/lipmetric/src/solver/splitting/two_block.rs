@@ -3,11 +3,15 @@
 //! The lengths of the rows and the cone's copy of `M` are one block, separable given `M`; `M` alone is the other, a
 //! least-squares problem whose matrix is factorised once for a set of rows (it only scales with the penalty). With
 //! over-relaxation, and a penalty that keeps primal and dual residuals in balance.
+//!
+//! With a slack per row the slacks are in the metric's block, and copies of them, which are not negative and pay for it, in the
+//! other one.
 
 use crate::linalg::proximal::{Positive, hinge_multiplier, simplex_threshold};
 use crate::linalg::{self, Cholesky};
 use crate::linalg::{pack, pack_square, packed_len, unpack};
 use crate::solver::Halt;
+use crate::solver::working_set::links::Links;
 use crate::solver::working_set::model::{Lengths, Model, State};
 use crate::solver::working_set::{Inner, Penalty, Point, Task, Tick};
 use crate::{Error, Matrix, Result};
@@ -35,18 +39,25 @@ const LEAST_TARGET: usize = 1000;
 const CHUNK: usize = 256;
 
 /// The two-block ADMM.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Practical {
     penalty: Option<Penalty>,
-    system: Option<Cholesky>,
+    system: Option<System>,
     /// Iterations done, and the one after which residuals are balanced next.
     count: usize,
     next: usize,
 }
 
-impl Practical {
+/// The metric's least-squares problem, factorised, for penalties whose first is one.
+struct System {
+    metric: Cholesky,
+    /// The slacks, eliminated, where there are any.
+    links: Option<Links>,
+}
+
+impl System {
     /// `A^T A` of the rows, weighted by the penalties, and the cone's identity.
-    fn factorise(model: &Model, x: &Matrix, penalty: &Penalty) -> Result<Cholesky> {
+    fn factorise(model: &Model, x: &Matrix, penalty: &Penalty) -> Result<Self> {
         let q = packed_len(x.cols());
         let mut gram = vec![0.0; q * q];
         let pushes = model.push.iter().map(|r| (r.i, r.j, penalty.push * r.cap));
@@ -72,10 +83,28 @@ impl Practical {
             linalg::gram_block_add(&mut gram, &f, 1, q, 0..q, 0..q);
         }
         (0..q).for_each(|k| gram[k * q + k] += penalty.cone);
-        Cholesky::factor(gram, q).ok_or_else(|| Error::Numerical {
+        let failed = || Error::Numerical {
             place: "the ADMM's least-squares system",
             message: "it could not be factorised: the features may be of very different scales".to_owned(),
-        })
+        };
+        let mut links = None;
+        if !model.weight.is_empty() {
+            let pairs: Vec<(u32, u32, f64)> = model.push.iter().map(|r| (r.i, r.j, penalty.push * r.cap)).collect();
+            let shift: Vec<f64> = model.weight.iter().map(|w| penalty.push * w).collect();
+            let slacks = Links::new(&pairs, &vec![true; shift.len()], &shift).ok_or_else(failed)?;
+            let mut matrix = Matrix::from_vec(q, q, gram)?;
+            // One triangle of the sum is filled; what is taken from it is symmetric.
+            slacks.subtract(&mut matrix, |k, f| {
+                let (i, j, sigma) = pairs[k];
+                let t = sigma.sqrt().sqrt();
+                let (a, b) = (x.row(i as usize), x.row(j as usize));
+                let d: Vec<f64> = a.iter().zip(b).map(|(a, b)| t * (a - b)).collect();
+                pack_square(&d, f);
+            });
+            gram = matrix.into_vec();
+            links = Some(slacks);
+        }
+        Ok(Self { metric: Cholesky::factor(gram, q).ok_or_else(failed)?, links })
     }
 }
 
@@ -87,6 +116,13 @@ struct Iterate<'a> {
     state: &'a mut State,
     own: Lengths,
     copy: Matrix,
+    slacks: Slacks,
+}
+
+/// Copies of the slacks that are not negative, and the multipliers of being copies; empty with a slack per pair.
+struct Slacks {
+    copy: Vec<f64>,
+    multiplier: Vec<f64>,
 }
 
 /// Squared residuals, weighted by the penalties.
@@ -106,8 +142,8 @@ impl Residuals {
 
 impl Iterate<'_> {
     /// The metric: least squares against the other block, shifted by the multipliers.
-    fn update_metric(&mut self, system: &Cholesky) {
-        let Self { model, x, penalty, state, own, copy } = self;
+    fn update_metric(&mut self, system: &System) {
+        let Self { model, x, penalty, state, own, copy, slacks } = self;
         let lambda: Vec<f64> =
             (0..model.pushes()).map(|k| penalty.push * model.cap(k) * own.push[k] + state.lambda[k]).collect();
         let eta: Vec<f64> = own.pull.iter().zip(&state.eta).map(|(v, e)| penalty.pull * v - e).collect();
@@ -115,22 +151,41 @@ impl Iterate<'_> {
         linalg::add_scaled(&mut rhs, 1.0, &model.pull_sum(x, &eta));
         linalg::add_scaled(&mut rhs, penalty.cone, copy);
         linalg::add_scaled(&mut rhs, 1.0, &state.z);
+        // What the slacks' own equations ask for, and what the metric sees of it.
+        let mut asked = model.loads(&lambda);
+        for (k, a) in asked.iter_mut().enumerate() {
+            *a = (*a - slacks.multiplier[k]) / penalty.push + model.weight[k] * slacks.copy[k];
+        }
+        if let Some(links) = &system.links {
+            let seen = links.along(&links.solved(&asked));
+            let roots = model.push.iter().map(|r| r.cap.sqrt());
+            let seen: Vec<f64> = seen.iter().zip(roots).map(|(s, root)| penalty.push * root * s).collect();
+            linalg::add_scaled(&mut rhs, -1.0, &model.push_sum(x, &seen));
+        }
         let mut packed: Vec<f64> = pack(&rhs).iter().map(|v| v / penalty.push).collect();
-        system.solve(&mut packed);
+        system.metric.solve(&mut packed);
         state.m = unpack(&packed, x.cols());
+        if let Some(links) = &system.links {
+            let lengths = model.lengths(x, &state.m).push;
+            let values: Vec<f64> = lengths.iter().zip(&model.push).map(|(l, r)| r.cap.sqrt() * l).collect();
+            asked.iter_mut().for_each(|a| *a = -*a);
+            state.slack = links.step(&asked, &values);
+        }
     }
 
     /// Everything else, from the over-relaxed lengths; the multipliers with it.
     fn update_rest(&mut self) -> Result<Residuals> {
         let mut residuals = Residuals::default();
         self.update_lengths(&mut residuals);
+        self.update_slacks(&mut residuals);
         self.update_copy(&mut residuals)?;
         Ok(residuals)
     }
 
     fn update_lengths(&mut self, residuals: &mut Residuals) {
         let Self { model, x, penalty, state, own, .. } = self;
-        let lengths = model.lengths(x, &state.m);
+        let mut lengths = model.lengths(x, &state.m);
+        lengths.push.iter_mut().enumerate().for_each(|(k, l)| *l += model.lift(k, &state.slack));
         let relaxed = relax(&lengths, own);
         for k in 0..model.pushes() {
             let sigma = penalty.push * model.cap(k);
@@ -146,6 +201,20 @@ impl Iterate<'_> {
             let length = relaxed.pull[k] - (next - state.eta[k]) / penalty.pull;
             residuals.add(penalty.pull, lengths.pull[k], length, own.pull[k]);
             (own.pull[k], state.eta[k]) = (length, next);
+        }
+    }
+
+    /// The copies of the slacks: each is as small as its multiplier asks for, and not negative.
+    fn update_slacks(&mut self, residuals: &mut Residuals) {
+        let Self { model, penalty, state, slacks, .. } = self;
+        for (k, (own, multiplier)) in slacks.copy.iter_mut().zip(&mut slacks.multiplier).enumerate() {
+            let (w, slack) = (model.weight[k], state.slack[k]);
+            let sigma = penalty.push * w;
+            let relaxed = RELAX * slack + (1.0 - RELAX) * *own;
+            let next = (relaxed + (*multiplier - w) / sigma).max(0.0);
+            *multiplier += sigma * (relaxed - next);
+            residuals.add(sigma, slack, next, *own);
+            *own = next;
         }
     }
 
@@ -191,10 +260,15 @@ impl Inner for Practical {
         // The factor of the unscaled system: the common factor of all penalties is kept apart.
         let system = match self.system.take() {
             Some(system) if !task.renewed => system,
-            _ => Self::factorise(model, x, &penalty.times(1.0 / penalty.push))?,
+            _ => System::factorise(model, x, &penalty.times(1.0 / penalty.push))?,
         };
         let copy = linalg::product_transposed(&state.factor, &state.factor);
-        let mut at = Iterate { model, x, penalty, own: model.lengths(x, &copy), state, copy };
+        let mut own = model.lengths(x, &copy);
+        own.push.iter_mut().enumerate().for_each(|(k, l)| *l += model.lift(k, &state.slack));
+        let loads = model.loads(&state.lambda);
+        let multiplier = loads.iter().zip(&model.weight).map(|(l, w)| l.min(*w)).collect();
+        let slacks = Slacks { copy: state.slack.clone(), multiplier };
+        let mut at = Iterate { model, x, penalty, own, state, copy, slacks };
         let mut told = ControlFlow::Continue(());
         let mut done = 0;
         while done < ITERATIONS {
@@ -211,6 +285,7 @@ impl Inner for Practical {
         self.penalty = Some(at.penalty);
         self.system = Some(system);
         at.state.factor = Positive::part(&at.copy)?.factor;
+        at.state.slack = at.slacks.copy;
         Ok((done, told))
     }
 

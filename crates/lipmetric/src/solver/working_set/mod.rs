@@ -7,11 +7,23 @@
 //! | file | what it does |
 //! |---|---|
 //! | `model` | the rows and sums over them |
+//! | `first` | where it begins |
 //! | `survey` | passes over all pairs |
+//! | `rows` | the same with a slack per row |
+//! | `links` | the slacks of rows in a method's linear systems |
+//! | `subspace` | where the metric is sought if there are many coordinates |
+//! | `climb` | `c_max` with a slack per row |
 //! | `outer` | the loop: move, certify, look, renew the rows |
 
+mod climb;
+mod first;
+pub(crate) mod links;
 pub(crate) mod model;
 pub(crate) mod outer;
+pub(crate) mod rows;
+mod subspace;
 pub(crate) mod survey;
 
+pub(crate) use climb::climb;
+pub(crate) use first::{even_bound, first_factor};
 pub(crate) use outer::{Inner, Penalty, Point, Settings, Task, Tick, solve, solve_rows};

@@ -9,12 +9,14 @@ use serde::{Deserialize, Serialize};
 pub(crate) struct Push {
     pub(crate) i: u32,
     pub(crate) j: u32,
-    /// The largest multiplier: the pair's weight.
+    /// The largest multiplier: the pair's weight; with a slack per row more than the smaller weight of the two rows.
     pub(crate) cap: f64,
 }
 
 /// A problem with few rows:
-/// `c max(pull lengths, mean length) + sum over push rows of cap max(0, 2 - length)`, `M` positive.
+/// `c max(pull lengths, mean length) + sum over push rows of cap max(0, 2 - length)`, `M` positive. With a slack per row the
+/// length of a pair that pushes is `rho + xi_i + xi_j`, and `sum w xi` is added: as a slack costs less than the hinge of a pair, no
+/// hinge is left over at the optimum.
 #[derive(Debug, Clone)]
 pub(crate) struct Model {
     pub(crate) c: f64,
@@ -26,6 +28,8 @@ pub(crate) struct Model {
     pub(crate) pull: Vec<(u32, u32)>,
     /// The mean of all pairs that bound the diameter: the last row that pulls.
     pub(crate) mean: Matrix,
+    /// With a slack per row: the weight of each point; else empty.
+    pub(crate) weight: Vec<f64>,
 }
 
 /// Lengths of all rows under a metric: pairs first, then sums, then the mean.
@@ -38,7 +42,27 @@ pub(crate) struct Lengths {
 impl Model {
     /// A problem without any rows but the mean.
     pub(crate) fn empty(c: f64, mean: Matrix) -> Self {
-        Self { c, push: Vec::new(), sums: Vec::new(), pull: Vec::new(), mean }
+        Self { c, push: Vec::new(), sums: Vec::new(), pull: Vec::new(), mean, weight: Vec::new() }
+    }
+
+    /// What the slacks add to the length of a row that pushes.
+    pub(crate) fn lift(&self, k: usize, slack: &[f64]) -> f64 {
+        match self.push.get(k) {
+            Some(row) if !slack.is_empty() => slack[row.i as usize] + slack[row.j as usize],
+            _ => 0.0,
+        }
+    }
+
+    /// `sum_j lambda_ij` of each point, with a slack per row; else nothing.
+    pub(crate) fn loads(&self, lambda: &[f64]) -> Vec<f64> {
+        let mut load = vec![0.0; self.weight.len()];
+        if !load.is_empty() {
+            for (row, l) in self.push.iter().zip(lambda) {
+                load[row.i as usize] += l;
+                load[row.j as usize] += l;
+            }
+        }
+        load
     }
 
     /// The largest multiplier of a row that pushes.
@@ -108,6 +132,7 @@ impl Model {
             sums: self.sums.iter().map(|(a, cap)| (linalg::congruence(a, basis), *cap)).collect(),
             pull: self.pull.clone(),
             mean: linalg::congruence(&self.mean, basis),
+            weight: self.weight.clone(),
         }
     }
 }
@@ -164,6 +189,8 @@ pub(crate) struct State {
     pub(crate) eta: Vec<f64>,
     /// A positive matrix close to `m`, as a factor: coordinates x rank.
     pub(crate) factor: Matrix,
+    /// The slack of each point, with a slack per row; else empty.
+    pub(crate) slack: Vec<f64>,
 }
 
 impl State {
@@ -175,7 +202,7 @@ impl State {
             let known = from.push.binary_search_by_key(&(row.i, row.j), |r| (r.i, r.j));
             lambda.push(match known {
                 Ok(k) => self.lambda[k].min(row.cap),
-                Err(_) if length < 2.0 => row.cap,
+                Err(_) if length < 2.0 && to.weight.is_empty() => row.cap,
                 Err(_) => 0.0,
             });
         }

@@ -1,13 +1,17 @@
 //! The loop: move a point of the reduced problem, certify, look at all pairs, renew the rows.
 
+use super::climb::Climb;
+use super::first::{even_bound, first_factor};
 use super::model::{Model, Push, State, points_within};
+use super::rows::{even_loads, first_slacks, within_loads};
+use super::subspace::columns;
 use super::survey::{Survey, survey};
 use crate::linalg;
 use crate::linalg::packed_len;
 use crate::linalg::proximal::Positive;
-use crate::pairs::pass::{Beyond, Query, window_of_sample};
+use crate::pairs::pass::{Beyond, Long, Query, window_of_sample};
 use crate::pairs::{Cloud, Embedding, weighted_outer};
-use crate::problem::{Multipliers, Variant, certify, different_sum, mean_pair, relative_gap};
+use crate::problem::{Certificate, Multipliers, Slack, Variant, certify, mean_pair, relative_gap};
 use crate::solver::{Halt, Observer, Progress, Solution, Status, Stop, Termination};
 use crate::{Matrix, Result};
 use std::ops::ControlFlow;
@@ -15,13 +19,11 @@ use std::ops::ControlFlow;
 /// Up to this many coordinates the metric is sought in all of them; above, in a subspace that grows where the multipliers
 /// say that it must, ...
 pub(crate) const DIMENSIONS: usize = 64;
+/// (with a slack per row, where few pairs push and a step costs less, up to this many)
+const DIMENSIONS_WITH_SLACKS: usize = 200;
 /// ... by so many directions at a time, up to a size.
 pub(crate) const DIRECTIONS: usize = 12;
 pub(crate) const SUBSPACE: usize = 120;
-/// The least eigenvalue of a first metric, as a part of its largest.
-const LEAST_SIZE: f64 = 1e-4;
-/// Points of the sample from which the first scale is taken.
-const SAMPLE: usize = 300;
 /// From this many points on, those that no row refers to are left out of sums.
 const SPARSE: usize = 4000;
 /// Rounds without any progress before the solver gives up, ...
@@ -32,6 +34,8 @@ const PROGRESS: f64 = 0.999;
 const LONG: f64 = 0.5;
 /// ... half as many as there are elements of `M`, within these limits; ...
 const LONG_PAIRS: (usize, usize) = (60, 1500);
+/// ... (with a slack per row, where few pairs push, more of them: fewer rounds take less time) ...
+const LONG_PAIRS_WITH_SLACKS: (usize, usize) = (60, 4000);
 /// ... and those listed before stay as long as they exceed this part.
 const STILL_LONG: f64 = 0.8;
 /// Weight of the pairs below the window that is rounding.
@@ -50,6 +54,7 @@ pub(crate) fn enough_gradient(gap: f64, tolerance: f64, c: f64) -> f64 {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Settings {
     pub(crate) variant: Variant,
+    pub(crate) slack: Slack,
     pub(crate) c: f64,
     /// The largest rank of the metric, where the user wants one.
     pub(crate) rank: Option<usize>,
@@ -84,6 +89,8 @@ impl Penalty {
 pub(crate) struct Task {
     /// A gradient of this size costs the certificate little.
     pub(crate) gradient: f64,
+    /// The same for all slacks together.
+    pub(crate) slack: f64,
     /// Whether rows or coordinates have changed since the last move.
     pub(crate) renewed: bool,
     /// The objective's order of magnitude.
@@ -105,22 +112,39 @@ pub(crate) trait Inner {
     /// Moves the point; returns the iterations done and whether the observer wants to stop.
     fn advance(&mut self, at: Point<'_>, task: &Task, tick: &mut Tick<'_>) -> Result<(usize, ControlFlow<Halt>)>;
 
+    /// The multipliers of the diameter and the cone are now this many times as large.
+    fn scale(&mut self, _ratio: f64) {}
+
     /// Pairs on either side of the kink that should have a row.
     fn working_target(&self, coordinates: usize) -> usize;
 }
 
-struct Outer<'a> {
-    cloud: &'a Cloud,
-    settings: Settings,
+/// The best metric so far.
+pub(super) struct Best {
+    pub(super) objective: f64,
+    pub(super) diameter: f64,
+    /// Coordinates x rank.
+    pub(super) factor: Matrix,
+    /// The slack of each point, with a slack per row.
+    pub(super) slack: Vec<f64>,
+}
+
+pub(super) struct Outer<'a> {
+    pub(super) cloud: &'a Cloud,
+    pub(super) settings: Settings,
     /// The one row that pushes, where there is only one.
     only: Option<&'a Matrix>,
-    mean: Matrix,
+    pub(super) mean: Matrix,
     /// The subspace that the metric is sought in: coordinates x directions, orthonormal.
-    basis: Option<Matrix>,
-    model: Model,
-    state: State,
-    best: (f64, Matrix),
-    bound: f64,
+    pub(super) basis: Option<Matrix>,
+    pub(super) model: Model,
+    pub(super) state: State,
+    pub(super) best: Best,
+    pub(super) bound: f64,
+    /// The multipliers that prove the bound, with a slack per row.
+    pub(super) certificate: Option<Certificate>,
+    /// Where `c` is to rise to `c_max`.
+    pub(super) climb: Option<Climb>,
 }
 
 /// Solves the problem on a cloud of whitened points, from a first metric (as a factor) where there is one.
@@ -131,7 +155,9 @@ pub(crate) fn solve(
     inner: &mut dyn Inner,
     observer: &mut dyn Observer,
 ) -> Result<Solution> {
-    run(cloud, settings, start, None, inner, observer)
+    let mut outer = Outer::begin(cloud, settings, start, None, inner)?;
+    let (status, iterations) = outer.run(inner, observer)?;
+    Ok(outer.solution(status, iterations))
 }
 
 /// The same with `only` as the one row that pushes, with a cap that does not matter.
@@ -142,71 +168,83 @@ pub(crate) fn solve_rows(
     inner: &mut dyn Inner,
     observer: &mut dyn Observer,
 ) -> Result<Solution> {
-    run(cloud, settings, None, Some(only), inner, observer)
-}
-
-fn run(
-    cloud: &Cloud,
-    settings: Settings,
-    start: Option<&Matrix>,
-    only: Option<&Matrix>,
-    inner: &mut dyn Inner,
-    observer: &mut dyn Observer,
-) -> Result<Solution> {
-    let mut outer = Outer::begin(cloud, settings, start, only, inner)?;
-    let (mut iterations, mut idle, mut least) = (0, 0, f64::INFINITY);
-    let (mut renewed, mut halt) = (true, None);
-    let status = loop {
-        let gap = relative_gap(outer.best.0, outer.bound);
-        let at = |iteration: usize, rows: usize| Progress {
-            iteration,
-            primal: Some(outer.best.0),
-            dual: Some(outer.bound),
-            gap: Some(gap),
-            working_set: Some(rows),
-            ..Progress::default()
-        };
-        if gap < PROGRESS * least {
-            (least, idle) = (gap, 0);
-        } else {
-            idle += 1;
-        }
-        let exhausted = iterations >= settings.stop.max_iterations;
-        let ended = Termination { gap: Some(gap), halt, stalled: idle > PATIENCE, exhausted, ..Termination::default() };
-        if let Some(status) = ended.status(settings.stop.tolerance) {
-            if status == Status::Optimal {
-                // The last figures are told, whatever the observer makes of them.
-                let _ = observer.progress(&at(iterations, outer.rows()));
-            }
-            break status;
-        }
-        let (x, model) = outer.compact();
-        let (rows, mut ticks) = (outer.rows(), iterations);
-        let progress = at(iterations, rows);
-        let mut tick = || {
-            ticks += 1;
-            observer.progress(&Progress { iteration: ticks, ..progress })
-        };
-        let task =
-            Task { gradient: enough_gradient(gap, settings.stop.tolerance, settings.c), renewed, size: outer.best.0 };
-        let (done, told) = inner.advance(Point { model: &model, x: &x, state: &mut outer.state }, &task, &mut tick)?;
-        iterations += done;
-        halt = told.break_value();
-        renewed = outer.look(inner)?;
-    };
-    Ok(Solution {
-        slack: Vec::new(),
-        factor: outer.best.1.transpose(),
-        objective: outer.best.0,
-        bound: outer.bound,
-        status,
-        iterations,
-        certificate: None,
-    })
+    let mut outer = Outer::begin(cloud, settings, None, Some(only), inner)?;
+    let (status, iterations) = outer.run(inner, observer)?;
+    Ok(outer.solution(status, iterations))
 }
 
 impl<'a> Outer<'a> {
-    fn begin(
+    /// Goes on until the gap is reached, or something else ends it; returns the iterations, too.
+    pub(super) fn run(&mut self, inner: &mut dyn Inner, observer: &mut dyn Observer) -> Result<(Status, usize)> {
+        let outer = self;
+        let (mut iterations, mut idle, mut least) = (0, 0, f64::INFINITY);
+        let (mut renewed, mut halt) = (true, None);
+        let status = loop {
+            let gap = relative_gap(outer.best.objective, outer.bound);
+            let at = |iteration: usize, rows: usize| Progress {
+                iteration,
+                primal: Some(outer.best.objective),
+                dual: Some(outer.bound),
+                gap: Some(gap),
+                working_set: Some(rows),
+                ..Progress::default()
+            };
+            if gap < PROGRESS * least {
+                (least, idle) = (gap, 0);
+            } else {
+                idle += 1;
+            }
+            let settings = outer.settings;
+            let exhausted = iterations >= settings.stop.max_iterations;
+            let ended =
+                Termination { gap: Some(gap), halt, stalled: idle > PATIENCE, exhausted, ..Termination::default() };
+            if let Some(status) = ended.status(settings.stop.tolerance) {
+                if status == Status::Optimal {
+                    // The last figures are told, whatever the observer makes of them.
+                    let _ = observer.progress(&at(iterations, outer.rows()));
+                }
+                break status;
+            }
+            let (x, model, used) = outer.compact();
+            let (rows, mut ticks) = (outer.rows(), iterations);
+            let progress = at(iterations, rows);
+            let mut tick = || {
+                ticks += 1;
+                observer.progress(&Progress { iteration: ticks, ..progress })
+            };
+            let size = outer.best.objective;
+            let enough = |size: f64| enough_gradient(gap, settings.stop.tolerance, size);
+            let task = Task { gradient: enough(settings.c), slack: enough(size), renewed, size };
+            let slack = outer.enter(&used);
+            let (done, told) =
+                inner.advance(Point { model: &model, x: &x, state: &mut outer.state }, &task, &mut tick)?;
+            outer.leave(slack, &used);
+            iterations += done;
+            halt = told.break_value();
+            renewed = outer.look(inner)?;
+            if outer.climb.is_some()
+                && let Some(ratio) = outer.rise()?
+            {
+                inner.scale(ratio);
+                (least, renewed) = (f64::INFINITY, true);
+            }
+        };
+        Ok((status, iterations))
+    }
+
+    fn solution(self, status: Status, iterations: usize) -> Solution {
+        Solution {
+            slack: self.best.slack,
+            factor: self.best.factor.transpose(),
+            objective: self.best.objective,
+            bound: self.bound,
+            status,
+            iterations,
+            certificate: self.certificate,
+        }
+    }
+
+    pub(super) fn begin(
         cloud: &'a Cloud,
         settings: Settings,
         start: Option<&Matrix>,
@@ -217,15 +255,45 @@ impl<'a> Outer<'a> {
         let mean = mean_pair(cloud, settings.variant);
         let factor = first_factor(cloud, &settings, start)?;
         let m = linalg::product_transposed(&factor, &factor);
-        let nothing = Model::empty(settings.c, mean.clone());
-        let state =
-            State { z: Matrix::zeros(p, p), m, lambda: Vec::new(), eta: vec![settings.c], factor: factor.clone() };
-        let best = (f64::INFINITY, factor);
-        let bound = if only.is_some() { 0.0 } else { even_bound(cloud, &mean, settings.c)? };
-        let mut outer = Self { cloud, settings, only, mean, basis: None, model: nothing, state, best, bound };
+        let (mut nothing, mut slack) = (Model::empty(settings.c, mean.clone()), Vec::new());
+        if settings.slack == Slack::Instance {
+            nothing.weight.clone_from(&cloud.weight);
+            slack = first_slacks(cloud, &settings, &factor);
+        }
+        let state = State {
+            z: Matrix::zeros(p, p),
+            m,
+            lambda: Vec::new(),
+            eta: vec![settings.c],
+            factor: factor.clone(),
+            slack: slack.clone(),
+        };
+        let best = Best { objective: f64::INFINITY, diameter: 0.0, factor, slack };
+        let even = only.is_none() && settings.slack == Slack::Pair;
+        let bound = if even { even_bound(cloud, &mean, settings.c)? } else { 0.0 };
+        let mut outer = Self {
+            cloud,
+            settings,
+            only,
+            mean,
+            basis: None,
+            model: nothing,
+            state,
+            best,
+            bound,
+            certificate: None,
+            climb: None,
+        };
         outer.look(inner)?;
+        if settings.slack == Slack::Instance {
+            outer.state.lambda = even_loads(&outer.model);
+        }
         let allowed = settings.rank.unwrap_or(p);
-        if p > DIMENSIONS || allowed < p {
+        let all = match settings.slack {
+            Slack::Pair => DIMENSIONS,
+            Slack::Instance => DIMENSIONS_WITH_SLACKS,
+        };
+        if p > all || allowed < p {
             let (push, pull) = outer.sums();
             let count = allowed.min(3 * DIRECTIONS);
             let mut z = pull;
@@ -238,7 +306,7 @@ impl<'a> Outer<'a> {
             outer.state.z = Matrix::zeros(count, count);
             if allowed < p {
                 // The first metric has more directions than are allowed.
-                outer.best.0 = f64::INFINITY;
+                outer.best.objective = f64::INFINITY;
             }
             outer.look(inner)?;
         }
@@ -265,12 +333,13 @@ impl<'a> Outer<'a> {
         self.basis.as_ref().map_or_else(|| self.state.factor.clone(), |u| linalg::product(u, &self.state.factor))
     }
 
-    /// The reduced problem in the coordinates of the subspace, and the points that it refers to.
-    fn compact(&self) -> (Matrix, Model) {
+    /// The reduced problem in the coordinates of the subspace, and the points that it refers to: which they are, where
+    /// these are not all.
+    fn compact(&self) -> (Matrix, Model, Option<Vec<usize>>) {
         let mut model = self.reduced();
         let x = points_within(self.cloud, self.basis.as_ref());
         if x.rows() < SPARSE {
-            return (x, model);
+            return (x, model, None);
         }
         let pairs = || model.push.iter().map(|r| (r.i, r.j)).chain(model.pull.iter().copied());
         let mut used: Vec<u32> = pairs().flat_map(|(i, j)| [i, j]).collect();
@@ -286,18 +355,34 @@ impl<'a> Outer<'a> {
         for pair in &mut model.pull {
             *pair = (place[pair.0 as usize], place[pair.1 as usize]);
         }
-        (x.select_rows(&rows), model)
+        if !model.weight.is_empty() {
+            model.weight = rows.iter().map(|&i| self.cloud.weight[i]).collect();
+        }
+        (x.select_rows(&rows), model, Some(rows))
+    }
+
+    /// Leaves only the slacks of the points that a method is given; returns all.
+    fn enter(&mut self, used: &Option<Vec<usize>>) -> Vec<f64> {
+        let all = self.state.slack.clone();
+        if let (Some(used), false) = (used, all.is_empty()) {
+            self.state.slack = used.iter().map(|&i| all[i]).collect();
+        }
+        all
+    }
+
+    /// Puts the slacks of these points back among all.
+    fn leave(&mut self, mut all: Vec<f64>, used: &Option<Vec<usize>>) {
+        if let (Some(used), false) = (used, all.is_empty()) {
+            used.iter().zip(&self.state.slack).for_each(|(&i, s)| all[i] = *s);
+            self.state.slack = all;
+        }
     }
 
     /// Certifies, evaluates the metric on all pairs, and renews rows and subspace; tells whether any have changed.
     fn look(&mut self, inner: &dyn Inner) -> Result<bool> {
         let mut grown = false;
         if !self.state.lambda.is_empty() {
-            let (push, pull) = self.sums();
-            let total: f64 = self.state.lambda.iter().sum();
-            let multipliers = Multipliers { push: &push, total, pull: &pull, most: 1.0 };
-            let found = certify(&multipliers, &self.mean, self.settings.c, &self.cloud.reach())?;
-            self.bound = self.bound.max(found.value);
+            let (push, pull) = self.certify()?;
             if self.basis.is_some() {
                 grown = self.grow(&push, &pull)?;
             }
@@ -306,12 +391,14 @@ impl<'a> Outer<'a> {
         if factor.cols() == 0 {
             return Ok(grown);
         }
+        if self.settings.slack == Slack::Instance {
+            return Ok(self.look_at_rows(&factor) || grown);
+        }
         let q = packed_len(self.state.m.rows());
         let nothing = (f64::NEG_INFINITY, f64::NEG_INFINITY);
         let window =
             if self.only.is_some() { nothing } else { window_of_sample(self.cloud, &factor, inner.working_target(q)) };
-        let most = (q / 2).clamp(LONG_PAIRS.0, LONG_PAIRS.1);
-        let query = Query { among: self.settings.variant.bounding(), window, beyond: Beyond::Part(LONG), most };
+        let query = Query { window, ..self.query() };
         let embedding = Embedding::new(self.cloud, &factor);
         let found = survey(self.cloud, &embedding, &query);
         let (t, objective) = match self.only {
@@ -321,12 +408,75 @@ impl<'a> Outer<'a> {
             }
             None => found.rescaled(self.settings.c, window),
         };
-        if objective < self.best.0 {
+        if objective < self.best.objective {
             let mut scaled = factor.clone();
             scaled.as_mut_slice().iter_mut().for_each(|v| *v *= t.sqrt());
-            self.best = (objective, scaled);
+            self.best = Best { objective, diameter: t * found.longest, factor: scaled, slack: Vec::new() };
         }
         Ok(self.renew(found, window, &embedding) || grown)
+    }
+
+    /// The long pairs that are wanted.
+    pub(super) fn query(&self) -> Query {
+        let q = packed_len(self.state.m.rows());
+        let most = match self.settings.slack {
+            Slack::Pair => (q / 2).clamp(LONG_PAIRS.0, LONG_PAIRS.1),
+            Slack::Instance => (2 * q).clamp(LONG_PAIRS_WITH_SLACKS.0, LONG_PAIRS_WITH_SLACKS.1),
+        };
+        let window = (f64::NEG_INFINITY, f64::NEG_INFINITY);
+        Query { among: self.settings.variant.bounding(), window, beyond: Beyond::Part(LONG), most }
+    }
+
+    /// Takes a bound from the multipliers; returns `sum lambda A` and `sum eta A` in all coordinates.
+    fn certify(&mut self) -> Result<(Matrix, Matrix)> {
+        let own = match self.settings.slack {
+            Slack::Pair => None,
+            Slack::Instance => Some(within_loads(&self.model, &self.state.lambda)),
+        };
+        let (x, lambda) = (&self.cloud.x, own.as_ref().unwrap_or(&self.state.lambda));
+        let (push, pull) = (self.model.push_sum(x, lambda), self.model.pull_sum(x, &self.state.eta));
+        if let Some(climb) = &mut self.climb {
+            let factor = self
+                .basis
+                .as_ref()
+                .map_or_else(|| self.state.factor.clone(), |u| linalg::product(u, &self.state.factor));
+            let lengths = self.model.lengths(x, &linalg::product_transposed(&factor, &factor)).push;
+            climb.bound(self.cloud, &self.model, (lambda, &lengths), (&pull, &self.mean), self.settings.c)?;
+        }
+        let multipliers = Multipliers { push: &push, total: lambda.iter().sum(), pull: &pull, most: 1.0 };
+        let found = certify(&multipliers, &self.mean, self.settings.c, &self.cloud.reach())?;
+        if found.value > self.bound {
+            self.bound = found.value;
+            if let Some(lambda) = own {
+                self.certificate = Some(self.proof(&lambda, &found)?);
+            }
+        }
+        Ok((push, pull))
+    }
+
+    /// The pairs that bound the diameter and get a row: those found, those that carry a multiplier, those still long.
+    pub(super) fn long_pairs(&self, far: &[Long], longest: f64, embedding: &Embedding) -> Vec<(u32, u32)> {
+        let mut pull: Vec<(u32, u32)> = far.iter().map(|f| (f.1, f.2)).collect();
+        for (pair, &e) in self.model.pull.iter().zip(&self.state.eta) {
+            if e > 0.0 || embedding.squared_distance(pair.0 as usize, pair.1 as usize) > STILL_LONG * longest {
+                pull.push(*pair);
+            }
+        }
+        pull.sort_unstable();
+        pull.dedup();
+        pull
+    }
+
+    /// Goes on with these rows; tells whether they are others.
+    pub(super) fn replace(&mut self, push: Vec<Push>, sums: Vec<(Matrix, f64)>, pull: Vec<(u32, u32)>) -> bool {
+        let changed = push != self.model.push || pull != self.model.pull || sums != self.model.sums;
+        if changed {
+            let next = Model { push, sums, pull, ..self.model.clone() };
+            let (from, to) = (self.reduced(), self.basis.as_ref().map_or_else(|| next.clone(), |u| next.within(u)));
+            self.state.moved(&from, &to, &points_within(self.cloud, self.basis.as_ref()));
+            self.model = next;
+        }
+        changed
     }
 
     /// Rows for what a pass has found.
@@ -347,169 +497,16 @@ impl<'a> Outer<'a> {
         linalg::add_scaled(&mut below, -1.0, &weighted_outer(&self.cloud.x, inside.into_iter()));
         push.append(&mut kept);
         push.sort_unstable_by_key(|r| (r.i, r.j));
-        let mut pull: Vec<(u32, u32)> = far.iter().map(|f| (f.1, f.2)).collect();
-        for (pair, &e) in self.model.pull.iter().zip(&self.state.eta) {
-            if e > 0.0 || embedding.squared_distance(pair.0 as usize, pair.1 as usize) > STILL_LONG * longest {
-                pull.push(*pair);
-            }
-        }
-        pull.sort_unstable();
-        pull.dedup();
+        let pull = self.long_pairs(&far, longest, embedding);
         let mut sums = Vec::new();
         if let Some(row) = self.only {
             // Its multiplier is half the objective at most.
-            sums.push((row.clone(), self.model.sums.first().map_or(self.best.0, |s| s.1)));
+            sums.push((row.clone(), self.model.sums.first().map_or(self.best.objective, |s| s.1)));
         }
         if below_weight > NO_WEIGHT {
             below.as_mut_slice().iter_mut().for_each(|v| *v /= below_weight);
             sums.push((below, below_weight));
         }
-        let changed = push != self.model.push || pull != self.model.pull || sums != self.model.sums;
-        if changed {
-            let next = Model { push, sums, pull, ..self.model.clone() };
-            let (from, to) = (self.reduced(), self.basis.as_ref().map_or_else(|| next.clone(), |u| next.within(u)));
-            self.state.moved(&from, &to, &points_within(self.cloud, self.basis.as_ref()));
-            self.model = next;
-        }
-        changed
+        self.replace(push, sums, pull)
     }
-
-    /// Adds the directions in which the multipliers are least feasible; drops the least used ones where there are too many.
-    fn grow(&mut self, push: &Matrix, pull: &Matrix) -> Result<bool> {
-        let Some(basis) = &self.basis else { return Ok(false) };
-        let (p, r) = (basis.rows(), basis.cols());
-        let mut z = pull.clone();
-        linalg::add_scaled(&mut z, -1.0, push);
-        let eigen = linalg::symmetric_eigen(&z)?;
-        let tiny = 1e-3 * self.settings.stop.tolerance * self.settings.c;
-        let wanted = eigen.values.iter().take_while(|&&v| v < -tiny).count().min(DIRECTIONS);
-        let most = self.settings.rank.unwrap_or(SUBSPACE).min(p);
-        if wanted == 0 {
-            return Ok(false);
-        }
-        // The directions that the metric uses, the most used first.
-        let own = linalg::symmetric_eigen(&linalg::product_transposed(&self.state.factor, &self.state.factor))?;
-        let top = own.values.last().copied().unwrap_or(0.0);
-        let used = own.values.iter().filter(|&&v| v > 1e-6 * top).count();
-        let wanted = wanted.min(most.saturating_sub(used));
-        if wanted == 0 {
-            return Ok(false);
-        }
-        let keep = (most - wanted).min(r);
-        let rotation = columns(&own.vectors, r - keep..r);
-        let mut next = Matrix::zeros(p, keep + wanted);
-        let kept = linalg::product(basis, &rotation);
-        for a in 0..p {
-            next.row_mut(a)[..keep].copy_from_slice(kept.row(a));
-        }
-        let mut count = keep;
-        for k in 0..wanted {
-            let mut v: Vec<f64> = (0..p).map(|a| eigen.vectors[(a, k)]).collect();
-            for _ in 0..2 {
-                for b in 0..count {
-                    let t: f64 = (0..p).map(|a| next[(a, b)] * v[a]).sum();
-                    (0..p).for_each(|a| v[a] -= t * next[(a, b)]);
-                }
-            }
-            let norm = linalg::dot(&v, &v).sqrt();
-            if norm > 1e-6 {
-                (0..p).for_each(|a| next[(a, count)] = v[a] / norm);
-                count += 1;
-            }
-        }
-        if count == keep {
-            return Ok(false);
-        }
-        let next = columns(&next, 0..count);
-        let pad = |a: &Matrix| {
-            let small = linalg::congruence(a, &rotation);
-            let mut out = Matrix::zeros(count, count);
-            for i in 0..keep {
-                out.row_mut(i)[..keep].copy_from_slice(small.row(i));
-            }
-            out
-        };
-        self.state.m = pad(&self.state.m);
-        self.state.z = pad(&self.state.z);
-        let factor = linalg::transposed_product(&rotation, &self.state.factor);
-        let mut padded = Matrix::zeros(count, factor.cols());
-        for i in 0..keep {
-            padded.row_mut(i).copy_from_slice(factor.row(i));
-        }
-        self.state.factor = padded;
-        self.basis = Some(next);
-        Ok(true)
-    }
-}
-
-/// The bound from multipliers that are all equal: a fair one where nearly all pairs can be told apart.
-pub(crate) fn even_bound(cloud: &Cloud, mean: &Matrix, c: f64) -> Result<f64> {
-    let (push, mut pull) = (different_sum(cloud), mean.clone());
-    pull.as_mut_slice().iter_mut().for_each(|v| *v *= c);
-    let even = Multipliers { push: &push, total: cloud.pair_totals().0, pull: &pull, most: 1.0 };
-    Ok(certify(&even, mean, c, &cloud.reach())?.value)
-}
-
-pub(crate) fn columns(a: &Matrix, range: std::ops::Range<usize>) -> Matrix {
-    let mut out = Matrix::zeros(a.rows(), range.len());
-    for i in 0..a.rows() {
-        out.row_mut(i).copy_from_slice(&a.row(i)[range.clone()]);
-    }
-    out
-}
-
-/// A first metric: of the identity and some inverses of the within-class covariance (as in a discriminant analysis), in
-/// their best multiples, and a given one, the best on a sample.
-pub(crate) fn first_factor(cloud: &Cloud, settings: &Settings, start: Option<&Matrix>) -> Result<Matrix> {
-    let p = cloud.x.cols();
-    let part = if cloud.len() > SAMPLE { cloud.thinned(SAMPLE) } else { cloud.clone() };
-    let share = part.pair_totals().0 / cloud.pair_totals().0;
-    let everything = (f64::NEG_INFINITY, f64::INFINITY);
-    let query = Query { among: settings.variant.bounding(), window: everything, beyond: Beyond::Part(0.9), most: 1 };
-    let total = cloud.weight.iter().sum::<f64>();
-    let mut within = Matrix::zeros(p, p);
-    for group in cloud.classes() {
-        let weight: f64 = cloud.weight[group.clone()].iter().sum();
-        let own = group_scatter(cloud, group);
-        linalg::add_scaled(&mut within, 1.0 / (total * weight), &own);
-    }
-    let eigen = linalg::symmetric_eigen(&within)?;
-    let top = eigen.values.last().copied().unwrap_or(0.0).max(1e-300);
-    let shapes: [fn(f64) -> f64; 4] = [|_| 1.0, |w| 1.0 / (w + 0.3), |w| 1.0 / (w + 0.1), |w| 1.0 / (w + 0.03)];
-    let mut candidates: Vec<Matrix> = start.cloned().into_iter().collect();
-    for shape in shapes {
-        let sizes: Vec<f64> = eigen.values.iter().map(|w| shape(w.max(0.0) / top)).collect();
-        let most = sizes.iter().fold(0.0f64, |a, &b| a.max(b)).max(1e-12);
-        candidates.push(eigen.scaled(0..p, |w| (shape(w.max(0.0) / top) / most).max(LEAST_SIZE).sqrt()));
-    }
-    let mut best: Option<(f64, Matrix)> = None;
-    for mut factor in candidates {
-        let found = survey(&part, &Embedding::new(&part, &factor), &query);
-        let (t, value) = found.rescaled(settings.c * share, everything);
-        // At the smallest multiples nothing is told apart: one under which the longest pair is just apart is a better start.
-        let t = t.max(2.0 / found.longest.max(1e-12)).sqrt();
-        factor.as_mut_slice().iter_mut().for_each(|v| *v *= t);
-        if best.as_ref().is_none_or(|b| value < b.0) {
-            best = Some((value, factor));
-        }
-    }
-    Ok(best.map_or_else(|| Matrix::identity(p), |b| b.1))
-}
-
-/// `W sum w (x - mean)(x - mean)^T` over a group, with `W` its weight.
-fn group_scatter(cloud: &Cloud, group: std::ops::Range<usize>) -> Matrix {
-    let p = cloud.x.cols();
-    let total: f64 = cloud.weight[group.clone()].iter().sum();
-    let mean = cloud.weighted_mean(group.clone());
-    let mut plain = Matrix::zeros(group.len(), p);
-    let mut scaled = Matrix::zeros(group.len(), p);
-    for (row, i) in group.enumerate() {
-        for (k, (v, m)) in cloud.x.row(i).iter().zip(&mean).enumerate() {
-            plain[(row, k)] = v - m;
-            scaled[(row, k)] = total * cloud.weight[i] * (v - m);
-        }
-    }
-    let mut out = linalg::transposed_product(&plain, &scaled);
-    linalg::symmetrise(&mut out);
-    out
 }

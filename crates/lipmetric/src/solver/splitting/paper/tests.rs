@@ -1,7 +1,7 @@
 //! Algorithm 1 with materialised `A_1` and `A_2`, and the comparison with it.
 
 use super::*;
-use crate::problem::mean_pair;
+use crate::problem::{Slack, mean_pair};
 use crate::solver::Stop;
 
 /// Plain dense vectors and matrices, as the paper writes them.
@@ -171,7 +171,7 @@ fn every_iterate_is_that_of_the_naive_dense_form() {
         let cloud = points(33, 4, classes);
         assert_eq!(cloud.tile_rows(), 1);
         let mut naive = Naive::new(&cloud, variant, c, mu);
-        let settings = Settings { variant, c, rank: None, stop: Stop::new(1e-6, 1) };
+        let settings = Settings { variant, slack: Slack::Pair, c, rank: None, stop: Stop::new(1e-6, 1) };
         let mut ours = Faithful::new(&cloud, settings, mu).unwrap();
         let (push, pull) = (pairs(&cloud, |same| !same), pairs(&cloud, |same| same || variant == Variant::Diameter));
         let (mut alpha3, mut alpha4) = (vec![0.0; push.len()], vec![0.0; pull.len()]);
@@ -205,7 +205,8 @@ fn several_tiles_give_the_same_iterates() {
     let cloud = points(70, 3, 2);
     assert!(cloud.tile_rows() > 1);
     let mut naive = Naive::new(&cloud, Variant::Diameter, 1.0, 1.0);
-    let settings = Settings { variant: Variant::Diameter, c: 1.0, rank: None, stop: Stop::new(1e-6, 1) };
+    let settings =
+        Settings { variant: Variant::Diameter, slack: Slack::Pair, c: 1.0, rank: None, stop: Stop::new(1e-6, 1) };
     let mut ours = Faithful::new(&cloud, settings, 1.0).unwrap();
     for iteration in 1..=40 {
         naive.step();
@@ -240,7 +241,8 @@ fn pairs(cloud: &Cloud, wanted: impl Fn(bool) -> bool) -> Vec<(usize, usize)> {
 #[test]
 fn the_bound_stays_below_every_objective_and_both_meet() {
     let cloud = points(40, 3, 2);
-    let settings = Settings { variant: Variant::Diameter, c: 20.0, rank: None, stop: Stop::new(1e-6, 1) };
+    let settings =
+        Settings { variant: Variant::Diameter, slack: Slack::Pair, c: 20.0, rank: None, stop: Stop::new(1e-6, 1) };
     let mut ours = Faithful::new(&cloud, settings, 0.05).unwrap();
     let mean = mean_pair(&cloud, Variant::Diameter);
     let (mut best, mut least) = (0.0f64, f64::INFINITY);
