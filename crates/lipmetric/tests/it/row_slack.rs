@@ -127,6 +127,19 @@ fn c_max_is_close_to_the_exact_one() {
 }
 
 #[test]
+fn a_trade_off_just_below_c_max_is_not_refused() {
+    let (x, y) = load("haberman");
+    let data = Training::new(&x, &y).unwrap();
+    // The optimum is within 3e-3 of the zero metric's objective, and yet below it.
+    let lip = per_row(Variant::Intra).c(1.0);
+    assert!(lip.c_max(&data, &mut Silent).unwrap() > 1.0);
+    for solver in LARGE {
+        let fit = lip.clone().solver(solver).tolerance(1e-2).fit(&data, &mut Silent).unwrap();
+        honest(&data, &fit, Variant::Intra, "just below c_max");
+    }
+}
+
+#[test]
 fn results_do_not_depend_on_the_number_of_threads() {
     let (x, y) = blobs(400, 4, 3, 7);
     let data = Training::new(&x, &y).unwrap();

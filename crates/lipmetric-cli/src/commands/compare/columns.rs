@@ -8,7 +8,7 @@ use clap::{Parser, ValueEnum};
 use lipmetric::Metric;
 use lipmetric::method::{Choose, Solver, Spec, TradeOff};
 use lipmetric::model::ClassifierSpec;
-use lipmetric::problem::{Diameter, Slack};
+use lipmetric::problem::Slack;
 use std::path::PathBuf;
 
 /// The columns without `--methods`: the paper's, Lip^D and Lip^I by the paper's classifier, and what `fit` does by default.
@@ -27,7 +27,7 @@ enum Suffix {
     None,
     /// `-p`: as the paper solves them.
     Paper,
-    /// `-f`: by the function that the paper selects, with c chosen; the diameter is the mean, see docs/function.md.
+    /// `-f`: by the function that the paper selects, with c chosen.
     Function,
 }
 
@@ -169,9 +169,7 @@ impl Column {
     fn preset(&self, given: &Given) -> Spec {
         let chooses = given.values().any(|value| value == "auto");
         match self.method.base() {
-            Spec::Lip(lip) if self.suffix == Suffix::Function => {
-                lip.trade_off(Choose::Auto).diameter(Diameter::Mean).into()
-            }
+            Spec::Lip(lip) if self.suffix == Suffix::Function => lip.trade_off(Choose::Auto).into(),
             Spec::Lip(lip) if self.suffix == Suffix::Paper => {
                 let lip = lip.trade_off(TradeOff::PAPER).slack(Slack::Pair).solver(Solver::Paper);
                 lip.max_iterations(PAPER_STEPS).into()

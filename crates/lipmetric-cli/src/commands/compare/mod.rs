@@ -33,7 +33,7 @@ const LEVEL: f64 = 0.05;
 /// Lip^I(P) (lip-d-p, lip-i-p) with a slack per pair by the paper's ADMM, stopped after 10 iterations; NN; LMNN; MCML; NCA.
 /// These predict by one neighbour, as the printed results do, unless --k says otherwise. Three more show what the program can do:
 /// Lip^D(f) and Lip^I(f) (lip-d-f, lip-i-f) predict by the function that the paper selects, the Lipschitz extension of the
-/// learned values, with the mean distance as the diameter and c chosen by cross-validation; auto is the default of `fit`, with its own choice of k. Without DATA: the
+/// learned values, with c chosen by cross-validation; auto is the default of `fit`, with its own choice of k. Without DATA: the
 /// bundled data sets, and those that have been fetched.
 ///
 /// The lines below the table say which differences are significant at 5 %. After Ctrl-C or --time-limit the table covers the

@@ -46,6 +46,8 @@ pub(super) struct Member {
     pub(super) slack: Option<Vec<f64>>,
     /// How much each row counts where slacks are learned for it.
     pub(super) weights: Vec<f64>,
+    /// `c` for each row of weight one, where a slack per row is learned: it grows with their number.
+    pub(super) unit_c: Option<f64>,
 }
 
 impl Member {
@@ -109,7 +111,7 @@ impl Family {
     pub(super) fn members(&self, data: &Training<'_>, observer: &mut dyn Observer) -> Result<Vec<Member>> {
         match self {
             Self::Local => {
-                let member = |traits, metric| Member { traits, metric, slack: None, weights: Vec::new() };
+                let member = |traits, metric| Member { traits, metric, slack: None, weights: Vec::new(), unit_c: None };
                 let mut out = vec![member(Traits::plain(MetricKind::Within, None), within(data)?.metric)];
                 let fits = near().path(data, &NEAR, observer)?;
                 let local = |(&c, fit): (&f64, Fit)| member(Traits::plain(MetricKind::LipLocal, Some(c)), fit.metric);
@@ -124,12 +126,12 @@ impl Family {
     pub(super) fn finish(
         &self,
         traits: Traits,
-        euclid: f64,
+        (euclid, unit_c): (f64, Option<f64>),
         data: &Training<'_>,
         observer: &mut dyn Observer,
     ) -> Result<Fit> {
         let fit = match (self, traits.c_rel) {
-            (Self::Forms(forms), _) => return forms.finish(traits, data, observer),
+            (Self::Forms(forms), _) => return forms.finish(traits, unit_c, data, observer),
             (Self::Local, Some(c)) => near().c_rel(c).fit(data, observer)?,
             (Self::Local, None) if traits.what == MetricKind::Within => within(data)?,
             (Self::Local, None) => return Euclidean::new().fit(data, observer),

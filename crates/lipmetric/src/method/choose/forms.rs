@@ -2,9 +2,9 @@ use super::super::lip::Plain;
 use super::super::{Fit, Lip, MetricKind, Serves, Solver, TradeOff, Training};
 use super::family::{Member, Traits};
 use super::mix::{leading, principal};
-use crate::Result;
 use crate::problem::{Diameter, Slack, Variant};
 use crate::solver::Observer;
+use crate::{Error, Result};
 
 /// Lip^D and Lip^I in several forms: each a warm-started path of trade-offs.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,11 +28,13 @@ const FEW: [f64; 4] = [0.5, 0.1, 0.02, 0.002];
 /// Trade-offs where a function predicts: it may be simpler than a metric for votes, because it can overrule a row's label.
 const SIMPLE: [f64; 4] = [0.8, 0.5, 0.2, 0.05];
 /// The one of them that is taken unless another one is shown to be better.
-const USUAL_OF_FUNCTION: f64 = 0.5;
+const USUAL_OF_FUNCTION: f64 = 0.2;
 /// The gap at which a metric is good enough to be judged, and the accuracy of the `c_max` that its `c` is a part of.
 const GAP: f64 = 1e-2;
-/// The same where a function predicts: its values are as robust as the votes of many rows.
-const FUNCTION_GAP: f64 = 3e-2;
+/// The same where a function predicts, whose trade-offs are farther apart: a gap, ...
+const FUNCTION_GAP: f64 = 5e-2;
+/// ... and an accuracy of `c_max`, which with a slack per row takes longer than a fit.
+const FUNCTION_ROUGH: f64 = 0.1;
 /// The mean of this part of the distances, the longest, is tried as the diameter ...
 const LONGEST: f64 = 0.1;
 /// ... up to this many rows: its solver is slow.
@@ -95,7 +97,7 @@ impl Forms {
     pub(super) fn effort(&self) -> (usize, usize) {
         match (self.lip.chooses_form(), self.function) {
             (true, _) => (300, 300),
-            (false, true) => (600, 300),
+            (false, true) => (400, 250),
             (false, false) => (600, 1000),
         }
     }
@@ -152,8 +154,8 @@ impl Forms {
         let fractions = self.fractions();
         let mut out = Vec::new();
         for &form in &self.tried {
-            let rough = if self.function { FUNCTION_GAP } else { GAP };
-            let tolerance = self.plain.tolerance.max(rough);
+            let (gap, rough) = if self.function { (FUNCTION_GAP, FUNCTION_ROUGH) } else { (GAP, GAP) };
+            let tolerance = self.plain.tolerance.max(gap);
             let lip = Plain { tolerance, rough, ..self.plain.clone() }.in_form(form);
             if form.1 == Slack::Instance && self.lip.solver_for(form.1, form.2, data) == Solver::Augmented {
                 // The exact solver has an unknown for each row and each pair of features.
@@ -179,29 +181,49 @@ impl Forms {
     /// The metric, and where the rank is chosen, its leading directions.
     fn admit(&self, traits: Traits, fit: Fit, data: &Training<'_>, out: &mut Vec<Member>) -> Result<()> {
         let weights = self.plain.class_weights.of_rows(data)?;
+        let per_row = fit.slack.is_some() && self.function;
+        let unit_c = fit.outcome.c.filter(|_| per_row).map(|c| c / weights.iter().sum::<f64>());
         if !self.lip.rank.is_auto() {
-            out.push(Member { traits, metric: fit.metric, slack: fit.slack, weights });
+            out.push(Member { traits, metric: fit.metric, slack: fit.slack, weights, unit_c });
             return Ok(());
         }
         let turned = principal(&fit.metric, data.x)?;
         for &rank in RANKS.iter().filter(|r| **r < data.x.cols()) {
             // With fewer directions the rows are nearer to each other: their slacks are others.
             let (traits, metric) = (Traits { rank: Some(rank), ..traits }, leading(&turned, rank)?);
-            out.push(Member { traits, metric, slack: None, weights: weights.clone() });
+            out.push(Member { traits, metric, slack: None, weights: weights.clone(), unit_c });
         }
-        out.push(Member { traits, metric: turned, slack: fit.slack, weights });
+        out.push(Member { traits, metric: turned, slack: fit.slack, weights, unit_c });
         Ok(())
     }
 
-    /// Learns what was chosen, from all rows.
-    pub(super) fn finish(&self, traits: Traits, data: &Training<'_>, observer: &mut dyn Observer) -> Result<Fit> {
+    /// Learns what was chosen, from all rows. `unit_c` is what `c` was for each row, where that is known: computing `c_max` may
+    /// take longer than the fit.
+    pub(super) fn finish(
+        &self,
+        traits: Traits,
+        unit_c: Option<f64>,
+        data: &Training<'_>,
+        observer: &mut dyn Observer,
+    ) -> Result<Fit> {
         let (variant, slack, diameter) = self.plain.form();
         let variant =
             [Variant::Intra, Variant::Diameter].into_iter().find(|v| kind(*v) == traits.what).unwrap_or(variant);
         let form = (variant, traits.slack.unwrap_or(slack), traits.diameter.unwrap_or(diameter));
         let trade_off = traits.c_rel.map_or(self.plain.trade_off, TradeOff::Relative);
-        let plain = Plain { trade_off, ..self.lip.plain(self.lip.solver) }.in_form(form);
-        let mut fit = self.lip.fit_plain(plain.clone(), data, observer)?;
+        let mut plain = Plain { trade_off, ..self.lip.plain(self.lip.solver) }.in_form(form);
+        if let Some(unit_c) = unit_c.filter(|_| self.lip.trade_off.is_auto()) {
+            let total: f64 = plain.class_weights.of_rows(data)?.iter().sum();
+            plain.trade_off = TradeOff::Absolute(unit_c * total);
+        }
+        let mut fit = match self.lip.fit_plain(plain.clone(), data, observer) {
+            // More than all rows allow: then their own c_max decides.
+            Err(Error::Parameter { .. }) if unit_c.is_some() => {
+                plain.trade_off = trade_off;
+                self.lip.fit_plain(plain.clone(), data, observer)?
+            }
+            other => other?,
+        };
         if !self.left_out.is_empty() {
             fit.outcome.notes.push(self.not_tried());
         }

@@ -14,6 +14,8 @@ pub(super) struct Candidate {
     pub(super) traits: Traits,
     /// The share of the Euclidean metric.
     pub(super) euclid: f64,
+    /// The mean over the folds of [`Member::unit_c`], where every fold has one.
+    pub(super) unit_c: Option<f64>,
 }
 
 /// How often each row was predicted correctly by metrics that had not seen it.
@@ -52,6 +54,7 @@ pub(super) fn judge(
     let mut why = String::new();
     let mut scores: Option<Scores> = None;
     let mut times = vec![0.0_f64; n];
+    let mut learned_folds = 0.0;
     let mut fold = vec![0; n];
     for repeat in 0..repeats {
         for (at, split) in folds(data.y, number, seed.wrapping_add(repeat as u64))?.into_iter().enumerate() {
@@ -72,6 +75,13 @@ pub(super) fn judge(
                 }
             };
             let candidates = candidates(family, &members);
+            learned_folds += 1.0;
+            if let Some(Scores { candidates: known, .. }) = &mut scores {
+                for (known, new) in known.iter_mut().zip(&candidates) {
+                    let mean = |(a, b): (f64, f64)| a + (b - a) / learned_folds;
+                    known.unit_c = known.unit_c.zip(new.unit_c).map(mean);
+                }
+            }
             let scores = scores.get_or_insert_with(|| Scores {
                 right: vec![vec![0.0; n]; candidates.len() * rules.len()],
                 candidates,
@@ -111,11 +121,11 @@ pub(super) fn judge(
 fn candidates(family: &Family, members: &[Member]) -> Vec<Candidate> {
     let mut out = Vec::new();
     if family.shares().len() > 1 {
-        out.push(Candidate { member: None, traits: Traits::euclidean(), euclid: 1.0 });
+        out.push(Candidate { member: None, traits: Traits::euclidean(), euclid: 1.0, unit_c: None });
     }
     for (at, member) in members.iter().enumerate() {
         for &euclid in family.shares() {
-            out.push(Candidate { member: Some(at), traits: member.traits, euclid });
+            out.push(Candidate { member: Some(at), traits: member.traits, euclid, unit_c: member.unit_c });
         }
     }
     out

@@ -100,7 +100,7 @@ pub(super) fn fit(family: &Family, seed: u64, data: &Training<'_>, observer: &mu
     };
     let (candidate, choice) = rule::choose(&scores, family.usual());
     watch.judging = false;
-    let mut fit = family.finish(candidate.traits, candidate.euclid, data, watch)?;
+    let mut fit = family.finish(candidate.traits, (candidate.euclid, candidate.unit_c), data, watch)?;
     fit.outcome.iterations = watch.steps;
     fit.outcome.choice = Some(choice);
     Ok(fit)
@@ -145,7 +145,7 @@ impl Chooser<'_> {
     /// What is returned where nothing could be chosen.
     fn fallback(&self, data: &Training<'_>, k: Option<usize>, why: &str, watch: &mut Watch<'_>) -> Result<Fit> {
         let usual = self.family.usual();
-        let mut fit = self.family.finish(usual, 0.0, data, watch)?;
+        let mut fit = self.family.finish(usual, (0.0, None), data, watch)?;
         match watch.stop {
             Some(Halt::TimeLimit) => fit.outcome.status = Status::TimeLimit,
             Some(Halt::Interrupted) => fit.outcome.status = Status::Interrupted,

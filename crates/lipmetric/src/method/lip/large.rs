@@ -167,25 +167,32 @@ impl Plain {
             Solver::Paper => self.fit_paper(data, space, c, observer)?,
             _ => self.fit_balanced(&balanced, c, data.start, observer)?,
         };
+        // With a slack per row the bound is that of the tolerance: whether c is too large is known from c_max alone.
         let known = if self.slack == Slack::Pair { ZERO } else { self.tolerance };
         if c_max.is_none() && solution.bound >= zero * (1.0 - known) {
-            return Err(self.too_large(c, ceiling(&space.cloud, self.variant, self.slack, observer)?.0));
+            let found = ceiling(&space.cloud, self.variant, self.slack, observer)?.0;
+            if self.slack == Slack::Pair || c >= found {
+                return Err(self.too_large(c, found));
+            }
         }
+        let no_better = (solution.objective >= zero).then(|| {
+            format!(
+                "the metric is no better than the zero metric, whose objective is {zero}: give the solver more time, or \
+                 choose a smaller c"
+            )
+        });
         if self.slack == Slack::Instance {
             let c_max = c_max.map(|value| Ceiling { value, known: true });
-            return self.finish(data, &balanced, solution, c, c_max);
+            let mut fit = self.finish(data, &balanced, solution, c, c_max)?;
+            fit.outcome.notes.extend(no_better);
+            return Ok(fit);
         }
         if self.solver != Solver::Paper {
             solution.factor = balanced.factor(&solution.factor);
         }
         notes.extend(note_duplicates(data.x, &space.cloud));
         notes.extend(space.note_faint());
-        if solution.objective >= zero {
-            notes.push(format!(
-                "the metric is no better than the zero metric, whose objective is {zero}: give the solver more time, or \
-                 choose a smaller c"
-            ));
-        }
+        notes.extend(no_better);
         if solution.factor.rows() == 0 && self.solver == Solver::Paper {
             return Err(self.too_large(c, ceiling(&space.cloud, self.variant, self.slack, observer)?.0));
         }
