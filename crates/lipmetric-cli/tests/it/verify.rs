@@ -35,6 +35,24 @@ fn a_stored_certificate_is_checked_from_the_file_alone() {
 }
 
 #[test]
+fn the_large_solvers_certificate_of_a_slack_per_row_is_checked_as_well() {
+    let room = Room::new();
+    for (data, solver, extra) in [
+        ("echo", "augmented", &["--method", "lip-i"][..]),
+        ("fertility", "augmented", &["--method", "lip-d", "--balanced"]),
+        ("echo", "admm", &["--method", "lip-d"]),
+    ] {
+        let fixed = ["fit", "--data", data, "--solver", solver, "--tol", "1e-2", "--certificate", "--model", "m.lip"];
+        let fit = room.json(&[&fixed[..], extra, &["--json"]].concat());
+        let told = room.json(&["verify", "m.lip", "--json"]);
+        assert!(told["holds"] == true && told["feasible"] == true, "{data} {solver}: {told}");
+        let number = |key: &str| told[key].as_f64().unwrap();
+        assert!(number("gap") <= 1e-2 && number("bound") <= number("objective"), "{told}");
+        assert!(number("bound") >= fit["dual"].as_f64().unwrap(), "{told}");
+    }
+}
+
+#[test]
 fn a_fit_that_would_give_no_certificate_is_refused_before_it_begins() {
     let room = Room::new();
     for (extra, words) in [

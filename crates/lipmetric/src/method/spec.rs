@@ -118,10 +118,11 @@ impl Spec {
             },
             given => given,
         };
-        if solver != Solver::Exact {
+        // With a slack per row few pairs carry a multiplier, and every solver that has it keeps them.
+        if solver != Solver::Exact && lip.slack != Choose::Value(Slack::Instance) {
             let name = solver.name();
             return refused(format!(
-                "the solver `{name}` keeps no multipliers; only the exact one does: `solver = exact`"
+                "with a slack per pair the solver `{name}` keeps no multipliers; the exact one does: `solver = exact`"
             ));
         }
         Ok(())
