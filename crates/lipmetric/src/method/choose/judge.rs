@@ -33,6 +33,15 @@ pub(super) struct Scores {
     pub(super) repeats: usize,
 }
 
+impl Scores {
+    /// Takes what the candidates of one more fold have for `c` into the mean over the folds.
+    fn average(&mut self, of_fold: &[Candidate], folds: f64) {
+        for (known, new) in self.candidates.iter_mut().zip(of_fold) {
+            known.unit_c = known.unit_c.zip(new.unit_c).map(|(mean, c)| mean + (c - mean) / folds);
+        }
+    }
+}
+
 /// Learns from all folds but one and predicts that one, in turn. Inside, why nothing could be judged: no fold could be
 /// learned from the others, or the watch was told to stop.
 pub(super) fn judge(
@@ -76,11 +85,8 @@ pub(super) fn judge(
             };
             let candidates = candidates(family, &members);
             learned_folds += 1.0;
-            if let Some(Scores { candidates: known, .. }) = &mut scores {
-                for (known, new) in known.iter_mut().zip(&candidates) {
-                    let mean = |(a, b): (f64, f64)| a + (b - a) / learned_folds;
-                    known.unit_c = known.unit_c.zip(new.unit_c).map(mean);
-                }
+            if let Some(scores) = &mut scores {
+                scores.average(&candidates, learned_folds);
             }
             let scores = scores.get_or_insert_with(|| Scores {
                 right: vec![vec![0.0; n]; candidates.len() * rules.len()],
