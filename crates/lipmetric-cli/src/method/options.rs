@@ -18,7 +18,7 @@ const RENAMED: [(&str, &[&str]); 7] = [
 ];
 
 /// Names in messages of the library that are no field of a method.
-const OTHERS: [&str; 6] = ["fill", "ignore", "k", "kind", "label", "unseen"];
+const OTHERS: [&str; 7] = ["classifier", "fill", "ignore", "k", "kind", "label", "unseen"];
 
 /// How much an anchor counts unless it is said.
 const ANCHOR_WEIGHT: f64 = 0.1;
