@@ -72,7 +72,7 @@ impl From<lipmetric_io::Error> for Failure {
         if error.is_broken_pipe() {
             return Self::BrokenPipe;
         }
-        let text = error.to_string();
+        let text = in_flags(&error.to_string());
         match error.kind() {
             ErrorKind::Usage => Self::Usage(text),
             ErrorKind::Data => Self::Data(text),

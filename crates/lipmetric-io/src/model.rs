@@ -7,7 +7,7 @@
 //! | `train.y` | u32, rows | their classes, as indices into `classes` |
 //! | `train.value` | f64, rows | the values of the learned function on them, where there is one |
 //! | `train.line` | u32, rows | the lines that they stood on, where the source has lines |
-//! | `certificate.*` | | the multipliers that prove the bound, where `fit --certificate` kept them (docs/model-file.md) |
+//! | `certificate.*` | | the multipliers that prove the bound, where they were kept (docs/model-file.md) |
 //!
 //! The metadata entry `lipmetric` is a JSON object: `format_version`, `program_version`, `checksum`, and `model`, which
 //! holds the method and its parameters (`spec` as given, `used` as the fit had them), the preparation steps, the columns' names,
@@ -162,7 +162,7 @@ pub fn load_model(path: impl AsRef<Path>) -> Result<StoredModel> {
 /// # Errors
 /// As [`load_model`].
 pub fn model_from_bytes(origin: &str, bytes: &[u8]) -> Result<StoredModel> {
-    let foreign = || Error::data(origin, "this is not a lipmetric model; `lipmetric fit --model FILE` writes one");
+    let foreign = || Error::data(origin, "this is not a lipmetric model; `save_model(FILE)` writes one");
     let damaged = |what: &str| Error::data(origin, format!("the model file is damaged: {what}; fit the model again"));
     if bytes.len() < 9 || bytes[8] != b'{' {
         return Err(if bytes.is_empty() { damaged("it is empty") } else { foreign() });

@@ -12,7 +12,26 @@ use crate::{closing, is_word};
 /// ```
 #[must_use]
 pub fn code_only(text: &str) -> (String, Vec<String>) {
-    let mut code = without_text(text);
+    let (code, _, hidden) = parted(text);
+    (code, hidden)
+}
+
+/// The content of the strings, everything else blanked out (lines stay lines), without those under `#[cfg(test)]`.
+///
+/// ```
+/// let said = structure::strings_only("say(\"--a\"); // \"--b\"\nr\"--c\" - -'-'\n#[cfg(test)]\nmod t { \"--d\" }");
+/// assert_eq!(said.split_whitespace().collect::<Vec<_>>(), ["--a", "--c"]);
+/// assert_eq!(said.lines().count(), 4);
+/// ```
+#[must_use]
+pub fn strings_only(text: &str) -> String {
+    parted(text).1
+}
+
+/// Code, the content of its strings, and the names of modules for tests only.
+fn parted(text: &str) -> (String, String, Vec<String>) {
+    let (mut code, said) = without_text(text);
+    let mut said: Vec<char> = said.chars().collect();
     let mut hidden = Vec::new();
     let mark = "#[cfg(test)]";
     while let Some(at) = code.find(mark) {
@@ -23,50 +42,61 @@ pub fn code_only(text: &str) -> (String, Vec<String>) {
             Some(i) => at + i,
             None => code.len() - 1,
         };
-        let item = code[at + mark.len()..=end.min(code.len() - 1)].trim();
+        let end = end.min(code.len() - 1);
+        let item = code[at + mark.len()..=end].trim();
         if let Some(name) = item.strip_prefix("mod ").and_then(|m| m.strip_suffix(';')) {
             hidden.push(name.trim().to_owned());
         }
-        let blank: String =
-            code[at..=end.min(code.len() - 1)].chars().map(|c| if c == '\n' { c } else { ' ' }).collect();
-        code.replace_range(at..=end.min(code.len() - 1), &blank);
+        let first = code[..at].chars().count();
+        let (mut blanked, length) = (String::new(), code[at..=end].chars().count());
+        blank(&code[at..=end].chars().collect::<Vec<_>>(), &mut blanked);
+        said.splice(first..first + length, blanked.chars());
+        code.replace_range(at..=end, &blanked);
     }
-    (code, hidden)
+    (code, said.into_iter().collect(), hidden)
 }
 
-/// Blanks comments and the content of string and character literals.
-fn without_text(text: &str) -> String {
+/// The text without comments and the content of literals, and the content of its strings without anything else.
+fn without_text(text: &str) -> (String, String) {
     let chars: Vec<char> = text.chars().collect();
-    let mut out = String::with_capacity(text.len());
+    let (mut code, mut said) = (String::with_capacity(text.len()), String::with_capacity(text.len()));
     let mut i = 0;
     while i < chars.len() {
-        let end = match chars[i] {
+        let (end, string) = match chars[i] {
             '/' if chars.get(i + 1) == Some(&'/') => {
                 let end = (i..chars.len()).find(|&k| chars[k] == '\n').unwrap_or(chars.len());
-                blank(&chars[i..end], &mut out);
-                end
+                blank(&chars[i..end], &mut code);
+                (end, false)
             }
             '/' if chars.get(i + 1) == Some(&'*') => {
                 let end = comment_end(&chars, i);
-                blank(&chars[i..end], &mut out);
-                end
+                blank(&chars[i..end], &mut code);
+                (end, false)
             }
             'r' if !preceded_by_word(&chars, i) && raw_hashes(&chars, i).is_some() => {
                 let hashes = raw_hashes(&chars, i).unwrap_or(0);
                 let end = raw_end(&chars, i + 2 + hashes, hashes);
-                blank(&chars[i..end], &mut out);
-                end
+                blank(&chars[i..end], &mut code);
+                (end, true)
             }
-            '"' => quoted(&chars, i, '"', &mut out),
-            '\'' if is_character(&chars, i) => quoted(&chars, i, '\'', &mut out),
+            '"' => (quoted(&chars, i, '"', &mut code), true),
+            '\'' if is_character(&chars, i) => (quoted(&chars, i, '\'', &mut code), false),
             c => {
-                out.push(c);
-                i + 1
+                code.push(c);
+                (i + 1, false)
             }
         };
+        let end = end.min(chars.len());
+        if string {
+            let open = (i..end).find(|&k| chars[k] == '"').unwrap_or(i) + 1;
+            said.extend(std::iter::repeat_n(' ', open - i));
+            said.extend(chars[open..end].iter().map(|&c| if c == '"' { ' ' } else { c }));
+        } else {
+            blank(&chars[i..end], &mut said);
+        }
         i = end;
     }
-    out
+    (code, said)
 }
 
 fn blank(chars: &[char], out: &mut String) {
@@ -143,11 +173,11 @@ mod tests {
             "/* { /* { */ { */",
             "// {\n/// {\n//! {",
         ] {
-            assert!(!without_text(text).contains('{'), "{text}");
+            assert!(!without_text(text).0.contains('{'), "{text}");
         }
         let lifetimes = "fn f<'a>(x: &'a str) -> Option<&'a str> { None }";
-        assert_eq!(without_text(lifetimes), lifetimes);
-        assert_eq!(without_text("br\"x\" barr\"{\" {"), "b     barr\" \" {");
+        assert_eq!(without_text(lifetimes).0, lifetimes);
+        assert_eq!(without_text("br\"x\" barr\"{\" {").0, "b     barr\" \" {");
     }
 
     #[test]

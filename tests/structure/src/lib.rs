@@ -11,7 +11,7 @@ mod blank;
 mod graph;
 mod paths;
 
-pub use blank::code_only;
+pub use blank::{code_only, strings_only};
 pub use graph::{Graph, Place};
 pub use paths::{reexports, references};
 
@@ -24,6 +24,8 @@ pub struct File {
     pub module: Vec<String>,
     /// Its code.
     pub code: String,
+    /// The content of its strings.
+    pub strings: String,
 }
 
 /// The root of the workspace.
@@ -70,7 +72,7 @@ fn collect(folder: &str, module: &[String], files: &mut Vec<File>, tests_only: &
             whole.push(child);
             tests_only.insert(whole);
         }
-        files.push(File { name: path, module: inner, code });
+        files.push(File { name: path, module: inner, code, strings: strings_only(&text) });
     }
 }
 

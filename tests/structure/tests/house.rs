@@ -52,3 +52,18 @@ fn no_function_is_longer_than_a_screen() {
     assert!(long.is_empty(), "longer than {MOST_LINES} lines:\n  {}", long.join("\n  "));
     assert!(known.is_empty(), "short enough, or gone: take off the list {known:?}");
 }
+
+/// A library names a parameter, `tolerance`; the command line, and nothing below it, knows that its option is `--tol`.
+#[test]
+fn no_message_of_a_library_has_an_option_of_the_command_line() {
+    let mut found = Vec::new();
+    for file in ["lipmetric", "lipmetric-io"].iter().flat_map(|name| sources(&format!("crates/{name}/src"))) {
+        for (line, text) in file.strings.lines().enumerate() {
+            let option = |at: usize| text[at + 2..].starts_with(|c: char| c.is_ascii_lowercase());
+            if text.contains("`lipmetric ") || text.match_indices("--").any(|(at, _)| option(at)) {
+                found.push(format!("{}:{} {}", file.name, line + 1, text.trim()));
+            }
+        }
+    }
+    assert!(found.is_empty(), "options in messages of a library:\n  {}", found.join("\n  "));
+}

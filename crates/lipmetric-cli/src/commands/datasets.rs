@@ -1,4 +1,5 @@
 use crate::failure::Result;
+use crate::method::options::in_flags;
 use crate::output::{self, Align, TextTable};
 use crate::session::Session;
 use clap::Subcommand;
@@ -67,7 +68,7 @@ struct Entry {
     missing: usize,
     available: bool,
     description: &'static str,
-    remarks: &'static [&'static str],
+    remarks: Vec<String>,
     source: &'static str,
     citation: &'static str,
     licence: &'static str,
@@ -84,7 +85,7 @@ impl Entry {
             missing: set.missing,
             available: datasets::is_available(set),
             description: set.description,
-            remarks: set.remarks,
+            remarks: set.remarks.iter().map(|r| in_flags(r)).collect(),
             source: set.source,
             citation: set.citation,
             licence: set.licence,

@@ -86,7 +86,7 @@ struct Report<'a> {
     gap: Option<f64>,
     iterations: usize,
     rank: usize,
-    notes: &'a [String],
+    notes: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     choice: Option<&'a Choice>,
     lipschitz: Option<&'a Margins>,
@@ -139,7 +139,7 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
         gap: model.outcome.gap,
         iterations: model.outcome.iterations,
         rank: model.metric.rank(),
-        notes: &model.outcome.notes,
+        notes: options::notes(&model.outcome),
         choice: model.outcome.choice.as_ref(),
         lipschitz: margins.as_ref(),
         seconds,
@@ -258,7 +258,7 @@ pub(crate) fn describe_outcome(model: &Model) -> String {
         facts.row(["rows bent", &format!("{} of {}", suspects.bent.len(), suspects.rows)]);
     }
     let mut text = facts.render();
-    for note in &outcome.notes {
+    for note in options::notes(outcome) {
         text += &format!("note: {note}\n");
     }
     text

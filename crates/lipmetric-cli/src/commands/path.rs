@@ -79,7 +79,7 @@ struct Support<'a> {
 struct Report<'a> {
     method: &'a str,
     c_max: Option<f64>,
-    notes: &'a [String],
+    notes: Vec<String>,
     points: Vec<Point<'a>>,
 }
 
@@ -99,7 +99,7 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
     let report = Report {
         method: args.method.title(),
         c_max: outcome.c_max,
-        notes: &outcome.notes,
+        notes: options::notes(outcome),
         points: fractions.iter().zip(&fits).map(|(&f, fit)| point(f, fit, &data.labels)).collect(),
     };
     if args.json {
@@ -190,7 +190,7 @@ fn describe(report: &Report<'_>, table: &Table, shown: usize) -> String {
         ]);
     }
     text += &rows.render();
-    for note in report.notes {
+    for note in &report.notes {
         text += &format!("note: {note}\n");
     }
     for p in report.points.iter().filter(|_| shown > 0) {

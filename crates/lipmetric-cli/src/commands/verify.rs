@@ -55,7 +55,7 @@ struct Claimed {
 pub(crate) fn run(args: &Args) -> Result {
     let stored = load_model(&args.model)?;
     let (model, origin) = (&stored.model, args.model.display());
-    let statement = Statement::of(model).map_err(|e| Failure::Data(format!("{origin}: {e}")))?;
+    let statement = Statement::of(model).map_err(|e| Failure::Data(format!("{origin}: {}", Failure::from(e))))?;
     let verified = Verified::of(model, args.limit)?;
     if args.json {
         let outcome = &model.outcome;

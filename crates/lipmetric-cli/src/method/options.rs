@@ -3,7 +3,7 @@
 use super::Method;
 use crate::failure::{Failure, Result};
 use clap::ValueEnum;
-use lipmetric::method::{Method as _, Solver, Spec};
+use lipmetric::method::{Method as _, Outcome, Solver, Spec};
 use serde_json::{Map, Value, json};
 
 /// Options that are not spelled like the one field that they set.
@@ -17,8 +17,14 @@ const RENAMED: [(&str, &[&str]); 7] = [
     ("warm_start", &["start"]),
 ];
 
-/// Names in messages of the library that are no field of a method.
-const OTHERS: [&str; 7] = ["classifier", "fill", "ignore", "k", "kind", "label", "unseen"];
+/// Names in messages of the libraries that are no field of a method.
+const OTHERS: [&str; 9] = ["classifier", "fill", "from", "header", "ignore", "k", "kind", "label", "unseen"];
+
+/// What the libraries name that is a command here; its argument follows.
+const COMMANDS: [(&str, &str); 2] = [("fetch", "lipmetric datasets fetch"), ("save_model", "lipmetric fit --model")];
+
+/// How the program is built with a feature.
+const BUILD: &str = "cargo install --path crates/lipmetric-cli --features";
 
 /// How much an anchor counts unless it is said.
 const ANCHOR_WEIGHT: f64 = 0.1;
@@ -39,8 +45,9 @@ fn option_of(field: &str) -> &str {
     RENAMED.iter().find(|(_, fields)| fields[0] == field).map_or(field, |(option, _)| option)
 }
 
-/// A message of the library with its parameters as options: `` `slack = pair` `` is `` `--slack pair` `` here, and the parameter
-/// `` `max_iterations` `` is `` `--max-iter` ``.
+/// A message of the libraries with their parameters as options: `` `slack = pair` `` is `` `--slack pair` `` here, and the
+/// parameter `` `max_iterations` `` is `` `--max-iter` ``. Functions are commands: `` `fetch(iris)` `` is
+/// `` `lipmetric datasets fetch iris` ``.
 pub(crate) fn in_flags(message: &str) -> String {
     let fields: Vec<&str> = Spec::all().iter().flat_map(|s| s.fields().iter().map(|f| f.name)).collect();
     let known = |name: &str| fields.contains(&name) || name == "c" || name == "start" || OTHERS.contains(&name);
@@ -49,13 +56,29 @@ pub(crate) fn in_flags(message: &str) -> String {
         let name = parts[at].clone();
         if let Some(before) = parts[at - 1].strip_suffix("the parameter ") {
             (parts[at - 1], parts[at]) = (before.to_owned(), flag_of(&name));
-        } else if let Some((name, value)) = name.split_once(" = ")
-            && known(name)
-        {
-            parts[at] = format!("{} {value}", flag_of(name));
+        } else if let Some(command) = command_of(&name) {
+            parts[at] = command;
+        } else if let Some((name, value)) = name.split_once(" = ") {
+            match name {
+                "feature" => parts[at] = format!("{BUILD} {value}"),
+                name if known(name) => parts[at] = format!("{} {value}", flag_of(name)),
+                _ => {}
+            }
         }
     }
     parts.join("`")
+}
+
+/// A call of the libraries, `name(argument)`, as the command that makes it.
+fn command_of(call: &str) -> Option<String> {
+    let (name, argument) = call.strip_suffix(')')?.split_once('(')?;
+    let (_, command) = COMMANDS.iter().find(|(known, _)| *known == name)?;
+    Some(format!("{command} {argument}"))
+}
+
+/// The notes on a fit, in the command line's words.
+pub(crate) fn notes(outcome: &Outcome) -> Vec<String> {
+    outcome.notes.iter().map(|note| in_flags(note)).collect()
 }
 
 /// A parameter's name in an error of the library, as the option that sets it.
@@ -299,6 +322,12 @@ mod tests {
             ("leave it out with `ignore = a b`", "leave it out with `--ignore a b`"),
             ("insist with `kind = zip=category`", "insist with `--kind zip=category`"),
             ("column `slack` has `x = y`, and `tolerance", "column `slack` has `x = y`, and `tolerance"),
+            ("fit it again with the parameter `certificate`", "fit it again with `--certificate`"),
+            ("say so with `header = no`", "say so with `--header no`"),
+            ("get it with `fetch(a)`", "get it with `lipmetric datasets fetch a`"),
+            ("`save_model(FILE)` writes one", "`lipmetric fit --model FILE` writes one"),
+            ("with `feature = zstd`", "with `cargo install --path crates/lipmetric-cli --features zstd`"),
+            ("column `fetch` or `fetches(a)`", "column `fetch` or `fetches(a)`"),
             ("use `c = auto` or `c_rel = 0.1`", "use `--c auto` or `--c-rel 0.1`"),
         ] {
             assert_eq!(in_flags(library), here);

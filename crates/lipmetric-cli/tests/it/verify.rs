@@ -71,7 +71,7 @@ fn a_fit_that_would_give_no_certificate_is_refused_before_it_begins() {
     assert!(room.names().iter().all(|n| n != "m.lip"));
     room.ok(&["fit", "--data", "echo", "--method", "lip-d", "--model", "m.lip"]);
     let error = room.fails(3, &["verify", "m.lip"]);
-    assert!(error.contains("m.lip") && error.contains("fit --certificate"), "{error}");
+    assert!(error.contains("m.lip") && error.contains("fit it again with `--certificate`"), "{error}");
 }
 
 /// The parts of a model file: the header, and the bytes of the tensors.

@@ -151,7 +151,7 @@ static DATASETS: [Dataset; 8] = [
         missing: 0,
         description: "Artificial points in the plane, in patches that no straight line separates; four classes in the \
                       original, two here.",
-        remarks: &["Not bundled, as no licence is known: `lipmetric datasets fetch fourclass` gets it, or says how."],
+        remarks: &["Not bundled, as no licence is known: `fetch(fourclass)` gets it, or says how."],
         source: "LIBSVM data page, https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/binary.html",
         citation: "Ho, T. K. and Kleinberg, E. M. (1996). Building projectable classifiers of arbitrary complexity. \
                    Proceedings of the 13th International Conference on Pattern Recognition, 880-885",

@@ -58,6 +58,10 @@ const DOWNLOAD: Option<Download> = Some(download);
 #[cfg(not(feature = "fetch"))]
 const DOWNLOAD: Option<Download> = None;
 
+/// What to do where downloads are not built in.
+const NO_DOWNLOADS: &str = "this build cannot download; save the file with a browser and give it with `from = FILE`, or build \
+                            with downloads: `feature = fetch`";
+
 /// Fetches a data set (today: `fourclass`), checks it by content (rows, features, classes and a hash of the values
 /// in their order) and keeps it as CSV. Returns the path of the kept file. Downloading needs the feature `fetch`; a local
 /// copy does not.
@@ -105,15 +109,13 @@ fn load_remote(remote: &Remote, name: &str, folder: Option<&Path>) -> Result<Tab
     let path = kept_path(remote, folder)?;
     if !path.exists() {
         return Err(Error::usage(format!(
-            "the data set `{name}` is not on this machine yet; get it with `lipmetric datasets fetch {name}`"
+            "the data set `{name}` is not on this machine yet; get it with `fetch({name})`"
         )));
     }
     let options = ReadOptions { format: Some(Format::Csv), header: Some(true), ..ReadOptions::default() };
     let mut table = read_table(&Source::Path(path.clone()), &options)?;
     check(remote, &table).map_err(|what| {
-        let message = format!(
-            "the kept copy of `{name}` was changed ({what}); get it again with `lipmetric datasets fetch {name}`"
-        );
+        let message = format!("the kept copy of `{name}` was changed ({what}); get it again with `fetch({name})`");
         Error::data(path.display().to_string(), message)
     })?;
     name.clone_into(&mut table.origin);
@@ -127,10 +129,10 @@ fn fetch_remote(remote: &Remote, options: &FetchOptions, download: Option<Downlo
         None => {
             let url = options.url.as_deref().unwrap_or(remote.url);
             let fail = |message| Error::Network { url: url.to_owned(), message };
-            let download = download.ok_or_else(|| fail(no_downloads(remote.dataset)))?;
+            let download = download.ok_or_else(|| fail(NO_DOWNLOADS.to_owned()))?;
             let bytes = download(url).map_err(|what| {
                 fail(format!(
-                    "{what}; if this machine is offline, get the file elsewhere and give it with `--from FILE`"
+                    "{what}; if this machine is offline, get the file elsewhere and give it with `from = FILE`"
                 ))
             })?;
             (Source::buffer(url, bytes), ReadOptions { format: Some(Format::Libsvm), ..ReadOptions::default() })
@@ -150,14 +152,6 @@ fn fetch_remote(remote: &Remote, options: &FetchOptions, download: Option<Downlo
     check(remote, &table).map_err(|what| refuse(&what))?;
     keep(remote, &table, &path)?;
     Ok(path)
-}
-
-/// What to do where downloads are not built in.
-fn no_downloads(dataset: &str) -> String {
-    format!(
-        "this build cannot download; save the file with a browser and run `lipmetric datasets fetch {dataset} --from \
-         FILE`, or build with downloads: `cargo install --path crates/lipmetric-cli --features fetch`"
-    )
 }
 
 /// Downloads a small file.
@@ -347,7 +341,7 @@ mod tests {
     fn a_missing_page_is_told() {
         let gone = b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".to_vec();
         let text = refused(serve(vec![gone]), ErrorKind::Network);
-        assert!(text.contains("404") && text.contains("--from FILE"), "{text}");
+        assert!(text.contains("404") && text.contains("`from = FILE`"), "{text}");
     }
 
     #[test]
@@ -355,7 +349,7 @@ mod tests {
         let mut cut = ok(TOY_LIBSVM);
         cut.truncate(cut.len() - 10);
         let text = refused(serve(vec![cut]), ErrorKind::Network);
-        assert!(text.contains("the connection ended before the file did") && text.contains("--from FILE"), "{text}");
+        assert!(text.contains("the connection ended before the file did") && text.contains("`from = FILE`"), "{text}");
     }
 
     #[test]
@@ -363,7 +357,7 @@ mod tests {
         // Bound and dropped at once, so that nobody listens there.
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let text = refused(format!("http://127.0.0.1:{port}/toy"), ErrorKind::Network);
-        assert!(text.contains("refused the connection") && text.contains("--from FILE"), "{text}");
+        assert!(text.contains("refused the connection") && text.contains("`from = FILE`"), "{text}");
     }
 
     #[test]
@@ -373,7 +367,7 @@ mod tests {
         let error = fetch_remote(&FOURCLASS, &options, None).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Network);
         let text = error.to_string();
-        for words in [FOURCLASS.url, "datasets fetch fourclass --from FILE", "--features fetch"] {
+        for words in [FOURCLASS.url, "`from = FILE`", "`feature = fetch`"] {
             assert!(text.contains(words), "{text}");
         }
     }
@@ -419,10 +413,10 @@ mod tests {
     fn a_changed_copy_is_noticed_and_an_absent_one_explained() {
         let folder = tempfile::tempdir().unwrap();
         let text = load_remote(&TOY, "toy", Some(folder.path())).unwrap_err().to_string();
-        assert!(text.contains("datasets fetch toy"), "{text}");
+        assert!(text.contains("`fetch(toy)`"), "{text}");
         std::fs::write(folder.path().join("toy.csv"), TOY_CSV.replace('8', "9")).unwrap();
         let text = load_remote(&TOY, "toy", Some(folder.path())).unwrap_err().to_string();
-        assert!(text.contains("was changed") && text.contains("datasets fetch toy"), "{text}");
+        assert!(text.contains("was changed") && text.contains("`fetch(toy)`"), "{text}");
     }
 
     #[test]

@@ -180,7 +180,7 @@ impl TableStream {
 fn no_rows(origin: &str) -> Error {
     Error::data(
         origin,
-        "there are no rows of data; if the first row was taken for a header but is data, say so with `--header no`",
+        "there are no rows of data; if the first row was taken for a header but is data, say so with `header = no`",
     )
 }
 
@@ -250,7 +250,7 @@ fn open_parquet(opened: Opened, skip: &[String]) -> Result<Box<dyn Batches>> {
 #[cfg(not(feature = "parquet"))]
 fn open_parquet(opened: Opened, _: &[String]) -> Result<Box<dyn Batches>> {
     Err(Error::usage(format!(
-        "{}: this program was built without Parquet; build it with `--features parquet`, or convert the file to CSV",
+        "{}: this program was built without Parquet; build it with `feature = parquet`, or convert the file to CSV",
         opened.input.origin
     )))
 }

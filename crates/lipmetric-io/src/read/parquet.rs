@@ -71,7 +71,7 @@ fn check_codecs(origin: &str, metadata: &ParquetMetaData, columns: &[(String, Ki
     for (chunk, (name, _)) in chunks.filter(|(_, (_, kind))| *kind != Kind::Skipped) {
         let (codec, or_build) = match chunk.compression_codec() {
             CompressionCodec::ZSTD if cfg!(not(feature = "zstd")) => {
-                ("Zstandard", ", or build with it: `cargo install --path crates/lipmetric-cli --features zstd`")
+                ("Zstandard", ", or build with it: `feature = zstd`")
             }
             CompressionCodec::BROTLI => ("Brotli", ""),
             CompressionCodec::LZO => ("LZO", ""),
@@ -120,7 +120,7 @@ impl<R: ChunkReader + 'static> Groups<R> {
                 return Ok((name.to_owned(), Kind::Skipped));
             }
             let kind = kind_of(c).map_err(|what| {
-                let what = format!("{what}, or leave it out with `--ignore {name}`");
+                let what = format!("{what}, or leave it out with `ignore = {name}`");
                 Error::data_in_column(&origin, None, format!("`{}`", c.path().string()), what)
             })?;
             Ok((name.to_owned(), kind))

@@ -136,7 +136,7 @@ impl TableWriter {
         #[cfg(not(feature = "parquet"))]
         if format == Format::Parquet {
             return Err(Error::usage(format!(
-                "{name}: this program was built without Parquet; build it with `--features parquet`, or write CSV"
+                "{name}: this program was built without Parquet; build it with `feature = parquet`, or write CSV"
             )));
         }
         let sink = Sink::open(target)?;

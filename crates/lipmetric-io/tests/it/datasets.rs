@@ -48,5 +48,5 @@ fn an_unknown_name_lists_the_known_ones() {
 fn a_set_that_was_not_fetched_says_how_to_fetch_it() {
     let folder = tempfile::tempdir().unwrap();
     let error = datasets::load_from("fourclass", Some(folder.path())).unwrap_err();
-    assert!(error.to_string().contains("lipmetric datasets fetch fourclass"), "{error}");
+    assert!(error.to_string().contains("`fetch(fourclass)`"), "{error}");
 }

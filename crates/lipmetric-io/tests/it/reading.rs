@@ -364,7 +364,7 @@ fn parquet_written_by_arrow_is_read_in_every_compression() {
 #[test]
 fn without_zstandard_the_message_names_file_column_codec_and_both_remedies() {
     let text = read_table(&fixture("zstd.parquet"), &ReadOptions::default()).unwrap_err().to_string();
-    for words in ["zstd.parquet, column `f`:", "Zstandard", r#"compression="snappy""#, "--features zstd"] {
+    for words in ["zstd.parquet, column `f`:", "Zstandard", r#"compression="snappy""#, "`feature = zstd`"] {
         assert!(text.contains(words), "{text}");
     }
 }
@@ -382,5 +382,5 @@ fn parquet_columns_that_are_neither_number_nor_text_are_named() {
 #[test]
 fn without_parquet_the_message_says_how_to_get_it() {
     let error: Error = read_table(&fixture("snappy.parquet"), &ReadOptions::default()).unwrap_err();
-    assert!(error.to_string().contains("--features parquet"), "{error}");
+    assert!(error.to_string().contains("`feature = parquet`"), "{error}");
 }

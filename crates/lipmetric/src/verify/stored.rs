@@ -37,9 +37,7 @@ impl<'a> Statement<'a> {
     /// If the model has no certificate or no training rows, or its method is not one that a certificate belongs to.
     pub fn of(model: &'a Model) -> Result<Self> {
         let Some(certificate) = &model.certificate else {
-            return Err(Error::data(
-                "the model holds no certificate; fit it again and keep it: `lipmetric fit --certificate`",
-            ));
+            return Err(Error::data("the model holds no certificate; fit it again with the parameter `certificate`"));
         };
         let rows = model.training_rows()?;
         let (variant, slack, diameter) = form(&model.used, model.outcome.choice.as_ref())?;
