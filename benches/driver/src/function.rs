@@ -5,7 +5,10 @@ use crate::options::Options;
 use crate::{Result, data, system, tell};
 use lipmetric::Metric;
 use lipmetric::classify::ExtensionFunction;
-use lipmetric::lipschitz::{SquaredMahalanobis, ValueOptions, learned_values};
+use lipmetric::lipschitz::{
+    SquaredMahalanobis,
+    values::{ValueOptions, learned_values},
+};
 use lipmetric::neighbours::NeighbourIndex;
 
 /// As many queries as there are rows, over this.

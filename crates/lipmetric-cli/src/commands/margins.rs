@@ -4,7 +4,9 @@ use crate::input::PrepareArgs;
 use crate::output::{self, Align, TextTable, short};
 use crate::session::Session;
 use lipmetric::classify::Prediction;
-use lipmetric::lipschitz::{FunctionReport, LearningBound, LocalSummary, Mahalanobis, Margins, Report, ReportOptions};
+use lipmetric::lipschitz::{
+    FunctionReport, Mahalanobis, Margins, Report, ReportOptions, bounds::LearningBound, local::LocalSummary,
+};
 use lipmetric::method::Method;
 use lipmetric::model::{Classifier, Rows};
 use lipmetric::prepare::{Dataset, Preparation, Unseen};

@@ -14,7 +14,7 @@ const ROUNDING: f64 = 1e-12;
 /// The function that extends values of the training rows to everywhere (Section IV-C of the paper), and its decisions.
 ///
 /// Row `i` has the value `a_i = m_i` for its own class and `-m_i` for all others; from the slacks of a fit, or of
-/// [`learned_values`](crate::lipschitz::learned_values), the margin is `m_i = 1 - xi_i`. Each class has the function
+/// [`learned_values`](crate::lipschitz::values::learned_values), the margin is `m_i = 1 - xi_i`. Each class has the function
 ///
 /// `f_k(x) = alpha min_i (a_i + rho(x, x_i)) + (1 - alpha) max_i (a_i - rho(x, x_i))`
 ///

@@ -54,7 +54,7 @@ pub struct LmnnPull {
 /// Measures the appendix's bound for LMML.
 ///
 /// ```
-/// use lipmetric::{Labels, Matrix, Metric, lipschitz::lmml_penalty};
+/// use lipmetric::{Labels, Matrix, Metric, lipschitz::appendix::lmml_penalty};
 /// let x = Matrix::from_rows(&[[0.0], [1.0], [4.0], [6.0]]);
 /// let y = Labels::from_names(["a", "a", "b", "b"]);
 /// let told = lmml_penalty(&Metric::euclidean(1), &x, &y)?;
@@ -85,7 +85,7 @@ pub fn lmml_penalty(metric: &Metric, x: &Matrix, labels: &Labels) -> Result<Lmml
 /// Measures the appendix's bound for LMNN.
 ///
 /// ```
-/// use lipmetric::{Labels, Matrix, Metric, lipschitz::lmnn_pull};
+/// use lipmetric::{Labels, Matrix, Metric, lipschitz::appendix::lmnn_pull};
 /// let x = Matrix::from_rows(&[[0.0], [1.0], [4.0], [6.0]]);
 /// let y = Labels::from_names(["a", "a", "b", "b"]);
 /// let told = lmnn_pull(&Metric::euclidean(1), &x, &y)?;

@@ -1,5 +1,7 @@
 //! Learning bounds: Proposition 6, Theorem 2 and its Corollary, in logarithms so that nothing overflows.
 
+pub use super::doubling::{DoublingDimension, DoublingOptions, doubling_dimension};
+pub use super::report::SampleBounds;
 use crate::{Error, Result};
 use serde::Serialize;
 use std::f64::consts::E;
@@ -37,7 +39,7 @@ impl FatShattering {
 /// and doubling dimension.
 ///
 /// ```
-/// use lipmetric::lipschitz::fat_shattering_bound;
+/// use lipmetric::lipschitz::bounds::fat_shattering_bound;
 /// assert_eq!(fat_shattering_bound(0.5, 4.0, 2.0).unwrap().value(), 1024.0); // 32^2
 /// assert_eq!(fat_shattering_bound(1e300, 1e300, 50.0).unwrap().log2.round(), 99858.0);
 /// ```
@@ -135,7 +137,7 @@ impl LearningBound {
 /// the sample the number is the paper's, an indication rather than a promise.
 ///
 /// ```
-/// use lipmetric::lipschitz::{fat_shattering_bound, learning_bound};
+/// use lipmetric::lipschitz::bounds::{fat_shattering_bound, learning_bound};
 /// let fat = fat_shattering_bound(0.25, 1.0, 1.0).unwrap(); // D <= 4
 /// let bound = learning_bound(1_000_000, 0, fat, 0.05).unwrap();
 /// assert!(!bound.best().vacuous && bound.best().value < 0.01);

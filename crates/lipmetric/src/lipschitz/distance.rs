@@ -10,7 +10,7 @@ use std::marker::PhantomData;
 /// Propositions 4 and 6, Theorem 2 and a certified radius need this promise, so that the functions for them ask for it.
 ///
 /// ```compile_fail
-/// use lipmetric::{Matrix, Metric, lipschitz::{DoublingOptions, SquaredMahalanobis, doubling_dimension}};
+/// use lipmetric::{Matrix, Metric, lipschitz::{SquaredMahalanobis, bounds::{DoublingOptions, doubling_dimension}}};
 /// let x = Matrix::from_rows(&[[0.0], [1.0], [3.0]]);
 /// let rho = SquaredMahalanobis::new(&Metric::euclidean(1), &x).unwrap();
 /// doubling_dimension(&rho, &DoublingOptions::default()); // the squared form is not a `TrueMetric`
@@ -57,7 +57,7 @@ pub struct Vectors<P> {
 /// `||L (x - y)||`, the square root of the paper's `rho_M`: a [`TrueMetric`]. With `L = I` it is Euclid's.
 ///
 /// ```
-/// use lipmetric::{Matrix, Metric, lipschitz::{Cross, Mahalanobis}};
+/// use lipmetric::{Matrix, Metric, lipschitz::{Mahalanobis, distances::Cross}};
 /// let x = Matrix::from_rows(&[[0.0, 0.0], [3.0, 4.0]]);
 /// assert_eq!(Mahalanobis::euclidean(&x).unwrap().get(0, 1), 5.0);
 /// let stretched = Metric::new(Matrix::from_rows(&[[2.0, 0.0]])).unwrap();
@@ -68,7 +68,7 @@ pub type Mahalanobis = Vectors<Root>;
 /// `rho_M(x, y) = ||L (x - y)||^2`, the paper's squared form. It has no triangle inequality, hence is no [`TrueMetric`].
 ///
 /// ```
-/// use lipmetric::{Matrix, Metric, lipschitz::{Cross, SquaredMahalanobis}};
+/// use lipmetric::{Matrix, Metric, lipschitz::{SquaredMahalanobis, distances::Cross}};
 /// let x = Matrix::from_rows(&[[0.0], [1.0], [2.0]]);
 /// let rho = SquaredMahalanobis::new(&Metric::euclidean(1), &x).unwrap();
 /// assert!(rho.get(0, 2) > rho.get(0, 1) + rho.get(1, 2)); // 4 > 1 + 1
@@ -217,11 +217,16 @@ fn row_rounding(metric: &Metric, x: &[f64]) -> f64 {
     unit * sum.sqrt()
 }
 
+/// Coordinates whose squares are within the range of `f64`, ...
+const LARGEST: f64 = 1e150;
+/// ... and whose differences, to many digits, have squares above its least number.
+const SMALLEST: f64 = 1e-140;
+
 /// Squares of differences must neither overflow nor all underflow.
 pub(super) fn check_range(mapped: &Matrix) -> Result<()> {
     let largest = mapped.as_slice().iter().fold(0.0_f64, |m, v| m.max(v.abs()));
-    let limit = 1e150 / (mapped.cols().max(1) as f64).sqrt();
-    if largest.is_finite() && (largest == 0.0 || (1e-140..limit).contains(&largest)) {
+    let limit = LARGEST / (mapped.cols().max(1) as f64).sqrt();
+    if largest.is_finite() && (largest == 0.0 || (SMALLEST..limit).contains(&largest)) {
         return Ok(());
     }
     Err(Error::Numerical {

@@ -58,7 +58,7 @@ const CENTRES: usize = 128;
 /// Estimates the doubling dimension of a sample under a true metric.
 ///
 /// ```
-/// use lipmetric::{Matrix, lipschitz::{DoublingOptions, Mahalanobis, doubling_dimension}};
+/// use lipmetric::{Matrix, lipschitz::{Mahalanobis, bounds::{DoublingOptions, doubling_dimension}}};
 /// let line = Matrix::from_vec(64, 1, (0..64).map(f64::from).collect()).unwrap();
 /// let ddim = doubling_dimension(&Mahalanobis::euclidean(&line).unwrap(), &DoublingOptions::default()).unwrap();
 /// assert!(ddim.lower >= 1.0 && ddim.upper <= 3.0 && ddim.exhaustive);

@@ -35,7 +35,7 @@ impl LocalRatio {
 /// The local ratios of the rows `rows`.
 ///
 /// ```
-/// use lipmetric::{Labels, Matrix, lipschitz::{Mahalanobis, local_ratio}};
+/// use lipmetric::{Labels, Matrix, lipschitz::{Mahalanobis, local::local_ratio}};
 /// let x = Matrix::from_rows(&[[0.0], [1.0], [4.0], [9.0]]);
 /// let y = Labels::from_names(["a", "a", "b", "b"]);
 /// let local = local_ratio(&Mahalanobis::euclidean(&x).unwrap(), &y, &[0, 1, 2]).unwrap();

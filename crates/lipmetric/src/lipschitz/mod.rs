@@ -1,20 +1,20 @@
 //! The Lipschitz toolbox: sections II and III of the paper.
 //!
 //! Everything is generic over a [`Distance`]: [`Mahalanobis`] (a learned metric or Euclid's), [`SquaredMahalanobis`]
-//! (the paper's `rho_M`), a [`Closure`], a [`Precomputed`] matrix. Which of them obey the triangle inequality is said in
-//! the type, by [`TrueMetric`].
+//! (the paper's `rho_M`), a closure, a precomputed matrix; all are in [`distances`]. Which of them obey the triangle inequality
+//! is said in the type, by [`TrueMetric`](distances::TrueMetric).
 //!
 //! | question | function | in the paper |
 //! |---|---|---|
 //! | how steep are the labels, or any function? | [`lipschitz_constant`], [`lipschitz_constant_of`] | Definition 1, `L_0` |
 //! | how does a function continue beyond the sample? | [`Extension`], [`ExtensionClassifier`] | Theorem 1, Proposition 1 |
-//! | which values are cheapest to give to the rows, at a given constant? | [`learned_values`] | Lip^I on a fixed metric |
+//! | which values are cheapest to give to the rows, at a given constant? | [`learned_values`](values::learned_values) | Lip^I on a fixed metric |
 //! | how far apart are the classes, how wide are they? | [`margin`], [`diameter`], [`Margins`] | Definitions 2 to 4 |
-//! | the same around each instance | [`local_ratio`], [`LocalRatios`] | Definition 5 |
-//! | how many dimensions has the metric space? | [`doubling_dimension`] | Definition 6 |
-//! | what error can be promised? | [`fat_shattering_bound`], [`learning_bound`] | Theorem 2, Proposition 6, Corollary 1 |
-//! | which rows to give up for a better promise? | [`trade_off()`], [`minimum_cover`] | after Gottlieb et al. |
-//! | what do the penalties of LMML and LMNN bound? | [`lmml_penalty`], [`lmnn_pull`] | appendix |
+//! | the same around each instance | [`LocalRatios`], [`local`] | Definition 5 |
+//! | how many dimensions has the metric space? | [`doubling_dimension`](bounds::doubling_dimension) | Definition 6 |
+//! | what error can be promised? | [`bounds`] | Theorem 2, Proposition 6, Corollary 1 |
+//! | which rows to give up for a better promise? | [`trade_off`] | after Gottlieb et al. |
+//! | what do the penalties of LMML and LMNN bound? | [`appendix`] | appendix |
 //! | all of it at once | [`Report`] | |
 //! | the same of a function that was learned | [`FunctionReport`] | Theorem 2 with `k` errors |
 //! | how far can an instance move before its label changes? | [`certified_radii`], [`certified_accuracy`] | - |
@@ -23,42 +23,44 @@
 //! in proportion to the data. Numbers that are infinite by nature (a constant across coinciding rows, a ratio over a
 //! zero diameter) are infinite, not errors; what cannot be asked at all is a typed [`crate::Error`].
 
-mod appendix;
-mod bounds;
+pub mod appendix;
+pub mod bounds;
 mod constant;
 mod covering;
 mod distance;
 mod doubling;
 mod extension;
 mod function;
-mod local;
+pub mod local;
 mod margins;
 mod matching;
 mod other;
 mod pair;
 mod radius;
 mod report;
-mod trade_off;
-mod values;
+pub mod trade_off;
+pub mod values;
 
-#[doc(no_inline)]
-pub use crate::neighbours::{Coordinates, Cross, Distance, Pair};
-pub use appendix::{LmmlPenalty, LmnnPull, lmml_penalty, lmnn_pull};
-pub use bounds::{Bound, FatShattering, LearningBound, fat_shattering_bound, learning_bound};
+/// What a distance is, and those that there are.
+pub mod distances {
+    pub use super::distance::{Mahalanobis, SquaredMahalanobis, TrueMetric, Vectors, VectorsTo};
+    pub use super::other::{AsMetric, Closure, ClosureTo, Precomputed, PrecomputedCross};
+    #[doc(no_inline)]
+    pub use crate::neighbours::{Coordinates, Cross, Distance, Pair};
+}
+
 pub use constant::{LipschitzConstant, lipschitz_constant, lipschitz_constant_of};
-pub use distance::{Mahalanobis, Power, Root, Square, SquaredMahalanobis, TrueMetric, Vectors, VectorsTo};
-pub use doubling::{DoublingDimension, DoublingOptions, doubling_dimension};
+#[doc(no_inline)]
+pub use distances::{Distance, Mahalanobis, SquaredMahalanobis};
 pub use extension::{Decision, Extension, ExtensionClassifier};
 pub use function::FunctionReport;
-pub use local::{Histogram, LocalRatio, LocalRatios, LocalSummary, local_ratio};
+#[doc(no_inline)]
+pub use local::LocalRatios;
 pub use margins::{ClassDiameter, ClassMargin, Margins, Surrogates};
-pub use other::{AsMetric, Closure, ClosureTo, Precomputed, PrecomputedCross};
 pub use pair::{diameter, diameter_of, margin};
 pub(crate) use radius::Certifier;
 pub use radius::{CertifiedRadius, certified_accuracy, certified_radii, input_radius_factor};
-pub use report::{Report, ReportOptions, SampleBounds};
-pub use trade_off::{Cover, TradeOffCurve, TradeOffOptions, TradeOffPoint, minimum_cover, trade_off};
-pub use values::{Multiplier, ValueOptions, Values, learned_values};
+pub use report::{Report, ReportOptions};
 
 use crate::{Error, Labels, Result};
 use pair::Groups;

@@ -9,7 +9,7 @@ use crate::{Error, Matrix, Result};
 /// The function must be symmetric and zero from a row to itself. If it is a metric, say so with [`AsMetric::assume`].
 ///
 /// ```
-/// use lipmetric::{Matrix, lipschitz::{Closure, Cross}};
+/// use lipmetric::{Matrix, lipschitz::distances::{Closure, Cross}};
 /// let x = Matrix::from_rows(&[[0.0, 0.0], [3.0, 4.0]]);
 /// let city = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(u, v)| (u - v).abs()).sum();
 /// assert_eq!(Closure::new(&x, city).get(0, 1), 7.0);
@@ -73,7 +73,7 @@ impl<F: Fn(&[f64], &[f64]) -> f64 + Sync> Cross for ClosureTo<'_, F> {
 /// A matrix of distances between the points of a sample, checked when it is made.
 ///
 /// ```
-/// use lipmetric::{Matrix, lipschitz::Precomputed};
+/// use lipmetric::{Matrix, lipschitz::distances::Precomputed};
 /// let asymmetric = Matrix::from_rows(&[[0.0, 1.0], [2.0, 0.0]]);
 /// let error = Precomputed::new(asymmetric).unwrap_err().to_string();
 /// assert!(error.contains("(0, 1) is 1") && error.contains("(1, 0) is 2"), "{error}");
@@ -209,7 +209,7 @@ fn check_elements(distances: &Matrix) -> Result<()> {
 /// A distance that is taken for a [`TrueMetric`], by a check or by the caller's word.
 ///
 /// ```
-/// use lipmetric::{Matrix, lipschitz::{AsMetric, Closure, DoublingOptions, doubling_dimension}};
+/// use lipmetric::{Matrix, lipschitz::{bounds::{DoublingOptions, doubling_dimension}, distances::{AsMetric, Closure}}};
 /// let x = Matrix::from_rows(&[[0.0], [1.0], [2.0]]);
 /// let city = AsMetric::assume(Closure::new(&x, |a: &[f64], b: &[f64]| (a[0] - b[0]).abs()));
 /// assert!(doubling_dimension(&city, &DoublingOptions::default()).unwrap().lower >= 1.0);

@@ -76,7 +76,7 @@ impl TradeOffCurve {
 /// The `k` is chosen after seeing the sample; for a bound that holds for all `k` at once, divide `delta` by their number.
 ///
 /// ```
-/// use lipmetric::{Labels, Matrix, lipschitz::{Mahalanobis, TradeOffOptions, trade_off}};
+/// use lipmetric::{Labels, Matrix, lipschitz::{Mahalanobis, trade_off::{TradeOffOptions, trade_off}}};
 /// let x = Matrix::from_rows(&[[0.0], [1.0], [1.1], [9.0], [9.5]]);
 /// let y = Labels::from_names(["a", "a", "b", "b", "b"]);
 /// let t = trade_off(&Mahalanobis::euclidean(&x).unwrap(), &y, &TradeOffOptions::default()).unwrap();
@@ -230,7 +230,7 @@ pub struct Cover {
 /// twice the size. Holds all pairs nearer than `margin` in memory.
 ///
 /// ```
-/// use lipmetric::{Labels, Matrix, lipschitz::{Mahalanobis, minimum_cover}};
+/// use lipmetric::{Labels, Matrix, lipschitz::{Mahalanobis, trade_off::minimum_cover}};
 /// let x = Matrix::from_rows(&[[0.0], [1.0], [1.1], [9.0]]);
 /// let y = Labels::from_names(["a", "a", "b", "b"]);
 /// let cover = minimum_cover(&Mahalanobis::euclidean(&x).unwrap(), &y, 8.0).unwrap();

@@ -93,7 +93,7 @@ impl Values {
 /// has the slack that the others leave to it; two such rows share.
 ///
 /// ```
-/// use lipmetric::{Labels, Matrix, lipschitz::{SquaredMahalanobis, ValueOptions, learned_values}};
+/// use lipmetric::{Labels, Matrix, lipschitz::{SquaredMahalanobis, values::{ValueOptions, learned_values}}};
 /// let rho = SquaredMahalanobis::euclidean(&Matrix::from_rows(&[[0.0], [0.5], [1.0], [9.0]])).unwrap();
 /// let y = Labels::from_names(["a", "b", "a", "b"]);
 /// let values = learned_values(&rho, &y, &ValueOptions::default()).unwrap();

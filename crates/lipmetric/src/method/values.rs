@@ -1,7 +1,10 @@
 //! The values of the paper's function on the training rows, where they are not learned together with the metric.
 
 use super::Training;
-use crate::lipschitz::{SquaredMahalanobis, ValueOptions, Values, learned_values};
+use crate::lipschitz::{
+    SquaredMahalanobis,
+    values::{ValueOptions, Values, learned_values},
+};
 use crate::{Matrix, Metric, Result};
 
 /// The Lipschitz constant of values that are learned for a metric.

@@ -31,7 +31,7 @@ pub trait Cross: Sync {
 
 /// Distances between the points of one finite sample: symmetric, not negative, zero from a point to itself.
 ///
-/// Whether the *triangle inequality* holds as well is said by [`TrueMetric`](crate::lipschitz::TrueMetric), in the type.
+/// Whether the *triangle inequality* holds as well is said by [`TrueMetric`](crate::lipschitz::distances::TrueMetric), in the type.
 pub trait Distance: Cross {
     /// Number of points.
     fn len(&self) -> usize {

@@ -1,8 +1,10 @@
 //! Doubling dimension, Proposition 6, and the trade-off between rows given up and the bound.
 
 use lipmetric::lipschitz::{
-    Distance, DoublingOptions, FatShattering, Mahalanobis, Margins, Report, ReportOptions, TradeOffOptions,
-    doubling_dimension, fat_shattering_bound, learning_bound, margin, minimum_cover, trade_off,
+    Distance, Mahalanobis, Margins, Report, ReportOptions,
+    bounds::{DoublingOptions, FatShattering, doubling_dimension, fat_shattering_bound, learning_bound},
+    margin,
+    trade_off::{TradeOffOptions, minimum_cover, trade_off},
 };
 use lipmetric::{Labels, Matrix};
 use proptest::prelude::*;
@@ -110,7 +112,7 @@ proptest! {
 }
 
 fn d_get(d: &Mahalanobis, i: usize, j: usize) -> f64 {
-    lipmetric::lipschitz::Cross::get(d, i, j)
+    lipmetric::lipschitz::distances::Cross::get(d, i, j)
 }
 
 #[test]

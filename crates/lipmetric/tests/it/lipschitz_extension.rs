@@ -1,8 +1,9 @@
 //! Theorem 1 and Propositions 1 and 3: extensions, and the classifiers that they make.
 
 use lipmetric::lipschitz::{
-    Closure, Cross, Extension, ExtensionClassifier, Mahalanobis, Precomputed, PrecomputedCross, SquaredMahalanobis,
-    certified_radii, lipschitz_constant, lipschitz_constant_of, margin,
+    Extension, ExtensionClassifier, Mahalanobis, SquaredMahalanobis, certified_radii,
+    distances::{Closure, Cross, Precomputed, PrecomputedCross},
+    lipschitz_constant, lipschitz_constant_of, margin,
 };
 use lipmetric::{Error, Labels, Matrix};
 use proptest::prelude::*;

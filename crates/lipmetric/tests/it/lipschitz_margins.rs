@@ -1,8 +1,11 @@
 //! Margins, diameters, constants and ratios: against every pair, by hand, and the paper's propositions 2, 4 and 5.
 
 use lipmetric::lipschitz::{
-    Closure, Cross, Distance, LocalRatios, Mahalanobis, Margins, Precomputed, SquaredMahalanobis, diameter,
-    diameter_of, lipschitz_constant, lipschitz_constant_of, local_ratio, margin,
+    Distance, LocalRatios, Mahalanobis, Margins, SquaredMahalanobis, diameter, diameter_of,
+    distances::{Closure, Cross, Precomputed},
+    lipschitz_constant, lipschitz_constant_of,
+    local::local_ratio,
+    margin,
 };
 use lipmetric::{Error, Labels, Matrix, Metric};
 use proptest::prelude::*;

@@ -1,6 +1,6 @@
 //! Certified radii, attacked.
 
-use lipmetric::lipschitz::{Cross, Mahalanobis, certified_accuracy, certified_radii, input_radius_factor};
+use lipmetric::lipschitz::{Mahalanobis, certified_accuracy, certified_radii, distances::Cross, input_radius_factor};
 use lipmetric::{Error, Labels, Matrix, Metric};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;

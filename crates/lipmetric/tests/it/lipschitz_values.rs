@@ -1,7 +1,9 @@
 //! The cheapest values on a fixed metric, against enumeration and by their own certificate.
 
 use lipmetric::lipschitz::{
-    Distance, Mahalanobis, Precomputed, SquaredMahalanobis, ValueOptions, Values, learned_values,
+    Distance, Mahalanobis, SquaredMahalanobis,
+    distances::Precomputed,
+    values::{ValueOptions, Values, learned_values},
 };
 use lipmetric::{Error, Labels, Matrix};
 use proptest::prelude::*;

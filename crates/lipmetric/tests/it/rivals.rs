@@ -2,7 +2,7 @@
 use crate::lip_common::{Noise, blobs, load};
 use lipmetric::classify::{KnnClassifier, Validation, Weights, best_k, judge_k, usual_ks};
 use lipmetric::data::folds;
-use lipmetric::lipschitz::{lmml_penalty, lmnn_pull};
+use lipmetric::lipschitz::appendix::{lmml_penalty, lmnn_pull};
 use lipmetric::method::{Auto, Euclidean, Fit, Init, LipLocal, Lmml, Lmnn, Mcml, Method, Nca, Training, Triplet};
 use lipmetric::neighbours::NeighbourIndex;
 use lipmetric::problem::Slack;
