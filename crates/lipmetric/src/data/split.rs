@@ -5,6 +5,9 @@ use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
+/// What a number of rows, a product, may be short of a whole number by rounding: 0.7 * 10 is 7, and others are just below.
+const ROUNDING: f64 = 1e-9;
+
 /// Rows to learn from and rows to judge by: indices in ascending order, without overlap.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Split {
@@ -36,8 +39,7 @@ pub fn holdouts(labels: &Labels, fraction: f64, repeats: usize, seed: u64) -> Re
         let mut train = Vec::new();
         let mut test = Vec::new();
         for rows in shuffled_classes(labels, seed, repeat as u64) {
-            // Guarded against 0.6 * 5 = 3.0000000000000004 and its kin on the other side.
-            let count = ((fraction * rows.len() as f64 + 1e-9).floor() as usize).max(1).min(rows.len());
+            let count = ((fraction * rows.len() as f64 + ROUNDING).floor() as usize).max(1).min(rows.len());
             train.extend_from_slice(&rows[..count]);
             test.extend_from_slice(&rows[count..]);
         }

@@ -101,13 +101,16 @@ pub(crate) fn roots(s: &Matrix, floor: f64) -> Result<(Matrix, Matrix)> {
     Ok((build(&|v| 1.0 / v.sqrt()), build(&f64::sqrt)))
 }
 
+/// An eigenvalue up to this part of the largest is what rounding has made of zero.
+const ROUNDED: f64 = 1e-14;
+
 /// `L` with `L^T L` the positive part of a symmetric `M`, rows of largest eigenvalue first, those that rounding has made
 /// left out.
 pub(crate) fn root(m: &Matrix) -> Result<Matrix> {
     let eigen = symmetric_eigen(m)?;
     let p = m.rows();
     let top = eigen.values.last().copied().unwrap_or(0.0).max(0.0);
-    let kept: Vec<usize> = (0..p).rev().filter(|&k| eigen.values[k] > 1e-14 * top && eigen.values[k] > 0.0).collect();
+    let kept: Vec<usize> = (0..p).rev().filter(|&k| eigen.values[k] > ROUNDED * top && eigen.values[k] > 0.0).collect();
     let mut out = Matrix::zeros(kept.len(), p);
     for (r, &k) in kept.iter().enumerate() {
         let scale = eigen.values[k].sqrt();

@@ -28,6 +28,9 @@ use faer::linalg::matmul::matmul;
 use faer::linalg::matmul::triangular::{self, BlockStructure};
 use faer::{Accum, MatMut, MatRef, Par};
 
+/// In place of a divisor that is zero: no figure of a problem that can be solved is as small.
+pub(crate) const TINY: f64 = 1e-300;
+
 fn view(m: &Matrix) -> MatRef<'_, f64> {
     MatRef::from_row_major_slice(m.as_slice(), m.rows(), m.cols())
 }

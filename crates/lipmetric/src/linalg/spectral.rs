@@ -6,6 +6,11 @@ use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::svd::{ComputeSvdVectors, svd, svd_scratch};
 use faer::{MatRef, Par, Spec};
 
+/// A computed norm that is outside its bounds by this part is wrong, not rounded.
+const SOUND: f64 = 1e-6;
+/// What the computed norm is raised by: thousands of roundings, and still twelve digits.
+const RAISED: f64 = 1e-12;
+
 /// An upper bound of the largest singular value that is tight to about twelve digits: the computed value, raised by
 /// more than a backward-stable decomposition can be off by. Zero for a matrix without elements or of zeros only.
 pub(crate) fn spectral_norm_above(a: &Matrix) -> Result<f64> {
@@ -25,10 +30,10 @@ pub(crate) fn spectral_norm_above(a: &Matrix) -> Result<f64> {
     let top = values.iter().fold(0.0_f64, |m, &v| m.max(v));
     // The norm lies between the largest element (1 after scaling) and the Frobenius norm.
     let frobenius = scaled.iter().map(|v| v * v).sum::<f64>().sqrt();
-    if !(top >= 0.999_999 && top <= frobenius * 1.000_001) {
+    if !(top >= 1.0 - SOUND && top <= frobenius * (1.0 + SOUND)) {
         return Err(failed("the decomposition gave a norm outside its bounds"));
     }
-    Ok(largest * top.max(1.0) * (1.0 + 1e-12 + 8.0 * f64::EPSILON * (m + n) as f64))
+    Ok(largest * top.max(1.0) * (1.0 + RAISED + 8.0 * f64::EPSILON * (m + n) as f64))
 }
 
 fn failed(message: &str) -> Error {

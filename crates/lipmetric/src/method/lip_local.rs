@@ -51,6 +51,10 @@ const DIMENSIONS: usize = 100;
 const CENTRES: usize = 20_000;
 /// How much of the Euclidean mean distance is in the local diameter.
 const PLAIN: f64 = 1e-3;
+/// The spread of near rows counts as at least this part of that of all rows: near rows may all be equal.
+const LEAST_SPREAD: f64 = 1e-6;
+/// The least eigenvalue of the local diameter, as a part of its largest, so that it can be divided by.
+const FLAT: f64 = 1e-12;
 
 impl LipLocal {
     fn check_all(&self, fractions: &[f64]) -> Result<()> {
@@ -213,9 +217,9 @@ impl Ground {
         let trace = |m: &Matrix| (0..p).map(|k| m[(k, k)]).sum::<f64>();
         // Where no two near rows of a class differ, the Euclidean part alone is the diameter.
         let all = linalg::inner(&self.x, &self.x) / self.x.rows() as f64;
-        let plain = PLAIN * trace(&spread).max(1e-6 * all) / p as f64;
+        let plain = PLAIN * trace(&spread).max(LEAST_SPREAD * all) / p as f64;
         (0..p).for_each(|k| spread[(k, k)] += plain);
-        let (map, inverse) = linalg::roots(&spread, 1e-12)?;
+        let (map, inverse) = linalg::roots(&spread, FLAT)?;
         let u = linalg::product(&self.x, &map);
         let mut differences = Matrix::zeros(near.other.len(), p);
         for (r, &(i, j)) in near.other.iter().enumerate() {

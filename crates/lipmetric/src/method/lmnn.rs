@@ -52,6 +52,10 @@ parameters! {
     }
 }
 
+/// The least eigenvalue of the pull in the coordinates of the search, as a part of its largest: where targets hardly differ,
+/// steps would be without measure.
+const FLAT: f64 = 1e-8;
+
 impl Lmnn {
     fn anchors(&self, data: &Training<'_>, frame: &Coordinates, notes: &mut Vec<String>) -> Result<Vec<Anchor>> {
         let targets = targets(data, frame, self.targets)?;
@@ -172,7 +176,7 @@ impl Method for Lmnn {
             reach_of_one(&frame, &anchors, &mut start);
         }
         // In coordinates where the pull is the squared length of L the problem is well scaled.
-        let (map, inverse) = linalg::roots(&self.pull(&frame, &anchors), 1e-8)?;
+        let (map, inverse) = linalg::roots(&self.pull(&frame, &anchors), FLAT)?;
         let start = linalg::product(&start, &inverse);
         let frame = frame.changed(&map, &inverse);
         let pull = self.pull(&frame, &anchors);

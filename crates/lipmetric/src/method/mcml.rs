@@ -59,6 +59,20 @@ const FINER: f64 = 0.3;
 const FINEST: f64 = 1e-9;
 /// A round also ends where a step lowers the value by less than this part of it: rounding.
 const DECREASE: f64 = 1e-14;
+/// Metrics `t I` that are tried for concentrated chances, `t` four times as large each: the last sees nearest rows only.
+const CONCENTRATIONS: i32 = 7;
+/// Chances are concentrated where `S` less their spread has no eigenvalue below this (`S` is the identity) ...
+const LEAST_ROOM: f64 = 1e-6;
+/// ... and no more concentrated ones are looked for from this on: a mixture then takes little of them.
+const MUCH_ROOM: f64 = 0.3;
+/// What the least eigenvalue of a mixture may be off by, relatively and absolutely: many times its rounding.
+const OFF: (f64, f64) = (1e-9, 1e-12);
+/// The least eigenvalue of the spread within classes, as a part of the largest: whitening divides by it.
+const FLAT: f64 = 1e-10;
+/// A start of lower rank gets this part of its mean eigenvalue in all directions: little, but enough to leave that rank.
+const LIFT: f64 = 1e-3;
+/// The same for a start that is zero.
+const LEAST_LIFT: f64 = 1e-12;
 
 impl Mcml {
     /// The objective of any metric on labelled rows: `sum_i w_i KL(ideal_i, p_i)`.
@@ -131,19 +145,19 @@ impl<'a> Collapse<'a> {
         let p = self.within.rows();
         let mass: f64 = self.frame.cloud.weight.iter().sum();
         let mut best: Option<(f64, Concentrated)> = None;
-        for power in 0..7 {
+        for power in 0..CONCENTRATIONS {
             let scale = (mass / p as f64).sqrt() * 2.0f64.powi(power);
             let mut factor = Matrix::identity(p);
             factor.as_mut_slice().iter_mut().for_each(|v| *v *= scale);
             let (_, gradient, entropy) = self.value(&factor, true);
             let low = linalg::symmetric_eigenvalues(&gradient)?.first().copied().unwrap_or(0.0);
-            if low > 1e-6
+            if low > LEAST_ROOM
                 && best.as_ref().is_none_or(|(b, _)| low > *b)
                 && let Some(room) = linalg::Cholesky::of(&gradient)
             {
                 best = Some((low, Concentrated { room, entropy }));
             }
-            if low > 0.3 {
+            if low > MUCH_ROOM {
                 break;
             }
         }
@@ -158,7 +172,7 @@ impl<'a> Collapse<'a> {
         }
         let Some(other) = concentrated else { return Ok(0.0) };
         let low = linalg::symmetric_eigenvalues(&other.room.whiten(gradient))?.first().copied().unwrap_or(0.0);
-        let low = low.min(0.0) * (1.0 + 1e-9) - 1e-12;
+        let low = low.min(0.0) * (1.0 + OFF.0) - OFF.1;
         let part = -low / (1.0 - low);
         Ok((1.0 - part) * entropy + part * other.entropy)
     }
@@ -275,7 +289,7 @@ impl Method for Mcml {
         }
         let begin = Begin::new(self.init, data);
         let start = frame.start(begin, None)?;
-        let (map, inverse) = linalg::roots(&spread_within(&frame).0, 1e-10)?;
+        let (map, inverse) = linalg::roots(&spread_within(&frame).0, FLAT)?;
         let frame = frame.changed(&map, &inverse);
         let collapse = Collapse::new(&frame)?;
         let p = frame.rank();
@@ -288,7 +302,7 @@ impl Method for Mcml {
         } else if first.rows() < p {
             // A start of lower rank could never leave it.
             let mut m = linalg::transposed_product(&first, &first);
-            let lift = 1e-3 * (0..p).map(|k| m[(k, k)]).sum::<f64>() / p as f64 + 1e-12;
+            let lift = LIFT * (0..p).map(|k| m[(k, k)]).sum::<f64>() / p as f64 + LEAST_LIFT;
             (0..p).for_each(|k| m[(k, k)] += lift);
             first = linalg::root(&m)?;
         }

@@ -7,6 +7,11 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
+/// The least eigenvalue of the spread within classes, as a part of its largest: a discriminant direction divides by it.
+const FLAT: f64 = 1e-8;
+/// Coordinates that differ by less than this part are equal up to rounding.
+const SAME: f64 = 1e-12;
+
 /// Where a fit begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -138,7 +143,7 @@ impl Coordinates {
             }
             rank_one(&mut between, mass / total, &mean);
         }
-        let (whiten, _) = linalg::roots(&within, 1e-8)?;
+        let (whiten, _) = linalg::roots(&within, FLAT)?;
         let eigen = linalg::symmetric_eigen(&linalg::congruence(&between, &whiten))?;
         let top = eigen.vectors.select_cols((p - count..p).rev());
         Ok(linalg::transposed_product(&top, &whiten))
@@ -156,7 +161,7 @@ pub(super) fn note_collapse(metric: &Metric, x: &Matrix, notes: &mut Vec<String>
     let mapped = metric.transform(x)?;
     let spread = (0..mapped.cols()).any(|k| {
         let first = mapped[(0, k)];
-        (1..mapped.rows()).any(|i| (mapped[(i, k)] - first).abs() > 1e-12 * first.abs().max(1e-300))
+        (1..mapped.rows()).any(|i| (mapped[(i, k)] - first).abs() > SAME * first.abs().max(linalg::TINY))
     });
     if !spread {
         notes.push(

@@ -97,7 +97,7 @@ pub(crate) struct Lbfgs {
 }
 
 /// The first Wolfe condition: a step lowers the value by this part of what the slope promises (the usual 1e-4).
-const SUFFICIENT: f64 = 1e-4;
+pub(crate) const SUFFICIENT: f64 = 1e-4;
 /// The second one: the slope has risen to this part of the first (the usual 0.9 of quasi-Newton methods).
 const CURVATURE: f64 = 0.9;
 /// Points that a line search tries, at most: bisection alone would be down to rounding by then.
@@ -108,6 +108,8 @@ const FLAT: f64 = 1e-10;
 const FIRST_STEP: f64 = 0.1;
 /// ... or of this, where the point is nearly zero.
 const LEAST_LENGTH: f64 = 1e-3;
+/// A step is not longer, whatever the slope: the point stays finite.
+const LONGEST: f64 = 1e300;
 /// Between two ends of a search the next point stays within these parts of their distance, so that neither end is tried again.
 const INSIDE: (f64, f64) = (0.1, 0.7);
 /// Without an upper end the next point is so many times as far.
@@ -186,7 +188,7 @@ impl Lbfgs {
         }
         let mut t = if self.curvature.is_empty() {
             let length = dot(&self.x, &self.x).sqrt().max(LEAST_LENGTH);
-            (FIRST_STEP * length / (-slope).sqrt()).min(1e300)
+            (FIRST_STEP * length / (-slope).sqrt()).min(LONGEST)
         } else {
             1.0
         };

@@ -10,6 +10,11 @@ use crate::solver::interior::{Ceiling, Settings, bent, ceiling, fitted, path, so
 use crate::solver::{Observer, Solution, Status, Stop, Timed};
 use crate::{Error, Matrix, Metric, Result, linalg};
 
+/// A multiplier up to this part of the largest determines nothing: it is about what the gap leaves.
+const UNUSED: f64 = 1e-6;
+/// The fraction of `c_max` that a message gives as an example.
+pub(super) const EXAMPLE: f64 = 0.1;
+
 impl Fit {
     /// The pairs that the optimum rests on, those with the largest multipliers first. Pairs far inside the margin all have
     /// the largest possible multiplier and are not listed. None where there is no certificate.
@@ -17,7 +22,7 @@ impl Fit {
     pub fn support(&self) -> Vec<SupportPair> {
         let listed = self.certificate.as_ref().map_or(&[][..], |c| &c.pairs);
         let most = listed.iter().fold(0.0, |m: f64, s| m.max(s.multiplier));
-        let mut pairs: Vec<SupportPair> = listed.iter().copied().filter(|s| s.multiplier > 1e-6 * most).collect();
+        let mut pairs: Vec<SupportPair> = listed.iter().copied().filter(|s| s.multiplier > UNUSED * most).collect();
         pairs.sort_by(|a, b| b.multiplier.total_cmp(&a.multiplier).then((a.first, a.second).cmp(&(b.first, b.second))));
         pairs
     }
@@ -150,7 +155,7 @@ impl Plain {
                 format!(
                     "{c} is too large: at c_max = {c_max:.6} and above, all learned distances become 0; use a smaller c, for \
                      example {:.6}",
-                    0.1 * c_max
+                    EXAMPLE * c_max
                 ),
             ));
         }

@@ -1,7 +1,7 @@
 //! Lip^D and Lip^I for many rows or many features, and as the paper solves them.
 
 use super::super::{Fit, Outcome, Training};
-use super::exact::{note_duplicates, settle};
+use super::exact::{EXAMPLE, note_duplicates, settle};
 use super::{Plain, Solver, TradeOff};
 use crate::linalg::proximal::Positive;
 use crate::pairs::Cloud;
@@ -15,6 +15,8 @@ use crate::{Error, Matrix, Metric, Result, linalg};
 
 /// A bound that is the zero metric's objective but for this part: `c` is too large.
 const ZERO: f64 = 1e-6;
+/// Bounds of `c_max` that are further apart are told: twice the accuracy that its computation aims at.
+const KNOWN: f64 = 1.02;
 
 impl Plain {
     fn check_large(&self, data: &Training<'_>) -> Result<()> {
@@ -44,7 +46,7 @@ impl Plain {
         let message = format!(
             "{c} is too large: at about c_max = {c_max:.6} and above, all learned distances become 0; use a smaller c, \
              for example {:.6}",
-            0.1 * c_max
+            EXAMPLE * c_max
         );
         Error::parameter("c", message)
     }
@@ -139,7 +141,7 @@ impl Plain {
             TradeOff::Absolute(c) => (c, None),
             TradeOff::Relative(fraction) => {
                 let (c_max, above) = ceiling(&space.cloud, self.variant, self.slack, observer)?;
-                if above > 1.02 * c_max {
+                if above > KNOWN * c_max {
                     notes.push(format!(
                         "c_max is only known to lie between {c_max:.6} and {above:.6}; c is a fraction of the former"
                     ));

@@ -163,9 +163,12 @@ fn sort_distinct(far: &mut Vec<Long>) {
     far.dedup_by(|a, b| same_length(a.0, b.0));
 }
 
+/// Lengths that differ by less than this part are equal up to rounding, which a sum of squares of many features multiplies.
+const SAME: f64 = 1e-11;
+
 /// Whether two lengths agree up to rounding.
 pub(crate) fn same_length(a: f64, b: f64) -> bool {
-    (a - b).abs() <= 1e-11 * a.max(b)
+    (a - b).abs() <= SAME * a.max(b)
 }
 
 /// Pairs that exceed a length.

@@ -21,6 +21,8 @@ const LESS: [f64; 14] = [0.0, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5,
 const ROUNDING: f64 = 1e-13;
 /// What sums over all pairs, taken in tiles, may be off by: some roundings of the sum of the sizes of their terms.
 const SUMMED: f64 = 16.0;
+/// A few roundings: of a difference of two coordinates, of an eigenvalue relative to the norm, half of those of a pivot.
+const FEW: f64 = 4.0;
 
 /// Sums over multipliers.
 #[derive(Debug, Clone, Copy)]
@@ -149,10 +151,10 @@ fn is_surely_positive(pull: &Matrix, push: &Matrix, scale: f64, weight: f64, kno
     }
     // What the differences, of coordinates rounded at their size, may be off by.
     let longest = known.reach.iter().zip(&size).map(|(r, s)| r * weight.sqrt() / s).fold(0.0, f64::max);
-    let off = 4.0 * f64::EPSILON * longest;
+    let off = FEW * f64::EPSILON * longest;
     // What elements of sums, of products as large as that, may be off by.
     let sums = if known.mapped { SUMMED * f64::EPSILON * longest * longest } else { 0.0 };
-    let shift = p as f64 * (ROUNDING + 8.0 * p as f64 * f64::EPSILON + 2.0 * off + off * off + sums);
+    let shift = p as f64 * (ROUNDING + 2.0 * FEW * p as f64 * f64::EPSILON + 2.0 * off + off * off + sums);
     let mut left = Matrix::zeros(p, p);
     for r in 0..p {
         for c in 0..p {
@@ -223,7 +225,7 @@ fn feasible_scale(push: &Matrix, pull: &Matrix, most: f64, allowance: f64) -> Re
 /// Whether a symmetric matrix is positive semidefinite, up to a few roundings of a norm of `size`.
 pub(crate) fn is_positive(m: &Matrix, size: f64) -> Result<bool> {
     let low = linalg::symmetric_eigenvalues(m)?.first().copied().unwrap_or(0.0);
-    Ok(low >= -4.0 * f64::EPSILON * size)
+    Ok(low >= -FEW * f64::EPSILON * size)
 }
 
 /// Halvings of the interval in which a feasible scale is sought where no factorisation gives it.

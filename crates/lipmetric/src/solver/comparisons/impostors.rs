@@ -5,6 +5,27 @@ use super::measure::squared;
 use crate::pairs::{Embedding, Kind, Pass, Run, Threads, scan};
 use crate::{Matrix, linalg};
 
+// Wide lists last for many steps, narrow ones cost less in each: these trade one for the other.
+
+/// How much farther than the farthest target, relatively, rows are listed at first, ...
+const MARGIN: f64 = 0.1;
+/// ... at the least and at the most.
+const MARGINS: (f64, f64) = (0.02, 1.0);
+/// What the margin is multiplied by where the lists cost more than a scan of all pairs.
+const HALVED: f64 = 0.5;
+/// Lists that were used more often than this are made narrower, ...
+const LONG_USED: usize = 12;
+/// ... by this factor; ...
+const NARROWER: f64 = 0.7;
+/// ... those that did not last longer than this wider, ...
+const WORN_OUT: usize = 3;
+/// ... by this one.
+const WIDER: f64 = 1.5;
+/// Pairs are scanned this many times as fast as listed rows are measured, about.
+const PER_SCAN: usize = 64;
+/// What distances may be off by when the lists are said to be complete: many times their rounding.
+const ROUNDING: f64 = 1e-9;
+
 /// For each anchor the rows that it is compared with, ascending, and the multipliers of the round before.
 pub(crate) struct Lists {
     start: Vec<usize>,
@@ -37,7 +58,7 @@ impl Lists {
             nu: Vec::new(),
             nu_start: Vec::new(),
             made: None,
-            margin: 0.1,
+            margin: MARGIN,
             uses: 0,
             complete: false,
         }
@@ -72,13 +93,13 @@ impl Lists {
 
     /// So many listed rows cost about as much to measure as all pairs cost to scan.
     fn dear(&self, problem: &Problem<'_>) -> usize {
-        problem.cloud.len() * problem.cloud.len() / 64 + 1
+        problem.cloud.len() * problem.cloud.len() / PER_SCAN + 1
     }
 
     /// Makes narrower lists at the next use, if these are worth replacing.
     pub(super) fn review(&mut self, problem: &Problem<'_>) {
         if !self.complete && self.others.len() > self.dear(problem) {
-            self.margin = (self.margin * 0.5).max(0.02);
+            self.margin = (self.margin * HALVED).max(MARGINS.0);
             self.made = None;
         }
     }
@@ -130,14 +151,14 @@ impl Lists {
         }
         // Soon worn out: wider lists, unless going through them costs more than making them; long in use: narrower ones.
         if self.made.is_some() {
-            let factor = if self.others.len() > self.dear(problem) || self.uses > 12 {
-                0.7
-            } else if self.uses <= 3 {
-                1.5
+            let factor = if self.others.len() > self.dear(problem) || self.uses > LONG_USED {
+                NARROWER
+            } else if self.uses <= WORN_OUT {
+                WIDER
             } else {
                 1.0
             };
-            self.margin = (self.margin * factor).clamp(0.02, 1.0);
+            self.margin = (self.margin * factor).clamp(MARGINS.0, MARGINS.1);
         }
         self.uses = 0;
         let radius: Vec<f64> = problem
@@ -187,7 +208,7 @@ impl pulp::WithSimd for Lasting<'_, '_> {
             .collect();
         let most = moved.iter().fold(0.0f64, |m, &v| m.max(v));
         problem.anchors.iter().zip(&made.radius).all(|(a, radius)| {
-            s * radius - moved[a.point] - most >= (1.0 + farthest(z, a.point, &a.targets)).sqrt() * (1.0 + 1e-9)
+            s * radius - moved[a.point] - most >= (1.0 + farthest(z, a.point, &a.targets)).sqrt() * (1.0 + ROUNDING)
         })
     }
 }

@@ -21,6 +21,13 @@ const CROWD: f64 = 3.0;
 /// Where there were more long pairs than may enter so many times in a row, all of them together get a row for their mean.
 const TIES: u32 = 3;
 const MOST_SUMS: usize = 40;
+/// A band whose weight has fallen below this part of what has just left it is empty: the rest is rounding.
+pub(super) const EMPTY: f64 = 1e-9;
+/// Long pairs that may enter at a time: one for this many elements of `M`, which counts as having at least so many, ...
+const PER_ELEMENT: usize = 4;
+const LEAST_ROOM: usize = 40;
+/// ... or one for this many rows, if that is more.
+const PER_ROW: usize = 64;
 
 pub(super) fn push_row(i: usize, j: usize, cap: f64) -> Row {
     Row { i: i as u32, j: j as u32, push: true, cap, b: 0.0, g: 2.0 }
@@ -59,7 +66,7 @@ impl Engine<'_> {
             state.rows.g[k] -= 2.0 * weight;
             let z = linalg::inner(sum, &state.m) - state.rows.g[k];
             // An emptied band keeps its row, with zero coefficients: `0 >= 0`, slack and multiplier free to go to zero.
-            if state.rows.g[k] < 1e-9 * weight {
+            if state.rows.g[k] < EMPTY * weight {
                 state.rows.g[k] = 0.0;
                 sum.as_mut_slice().fill(0.0);
             }
@@ -101,7 +108,7 @@ impl Engine<'_> {
     /// Gives rows to the longest pairs that bound the diameter. Their multipliers come from those of the rows at hand,
     /// as much as keeps the dual point feasible.
     pub(super) fn admit_pull(&mut self, found: &Survey, now: &Embedding, mu: f64) -> Result<()> {
-        let relative = (self.state.complementarity() / self.best.objective).clamp(1e-7, 0.3);
+        let relative = self.nearness();
         let state = &mut self.state;
         let mut lengths: Vec<f64> =
             (0..state.rows.len()).filter(|&k| !state.rows.push[k]).map(|k| state.scalar - state.rows.s[k]).collect();
@@ -111,7 +118,7 @@ impl Engine<'_> {
             lengths[at.saturating_sub(1)..(at + 1).min(lengths.len())].iter().any(|&l| same_length(l, r))
         };
         // Where they are a good part of all rows, more at a time would only make for more rows: the number of steps stays.
-        let room = (packed_len(state.m.rows()).max(40) / 4).max(state.rows.len() / 64);
+        let room = (packed_len(state.m.rows()).max(LEAST_ROOM) / PER_ELEMENT).max(state.rows.len() / PER_ROW);
         let fresh: Vec<(f64, u32, u32)> = found.far.iter().copied().filter(|f| !known(f.0)).take(room).collect();
         self.hurry = if fresh.len() == room { self.hurry + 1 } else { self.hurry.saturating_sub(1) };
         if self.hurry >= TIES && state.rows.sums.len() < MOST_SUMS {

@@ -35,6 +35,18 @@ const LIKELY: (f64, f64) = (0.04, 0.6);
 const NEAR_GAP: f64 = 0.3;
 /// The part of the complementarity that leaving the feasible region may cost.
 const MAY_COST: f64 = 0.5;
+/// The part of a step that is kept where lifting costs too much, of the part that would cost what is allowed; ...
+const RETREAT: f64 = 0.9;
+/// ... so often, and then the whole step is taken back.
+const RETREATS: usize = 4;
+/// The range of the relative distances from being tight within which pairs get a row.
+const NEARNESS: (f64, f64) = (1e-7, 0.3);
+/// How far above the longest pair the diameter is lifted, as a part of what the complementarity is worth: strictly, but hardly.
+const ABOVE: f64 = 1e-3;
+/// How much of what is missing slacks are lifted by: strictly inside, at a tenth more.
+const LIFTED: f64 = 1.1;
+/// A metric to start from gets this part of its mean eigenvalue in all directions: well inside the cone, and still near.
+const INWARDS: f64 = 0.03;
 /// The gap at which a point is kept for a neighbouring problem.
 pub(super) const WAYPOINT: f64 = 0.1;
 
@@ -157,9 +169,14 @@ impl<'a> Engine<'a> {
         }
     }
 
+    /// How near to the optimum the point is, about: pairs that are nearer than this to being tight are looked for.
+    pub(super) fn nearness(&self) -> f64 {
+        (self.state.complementarity() / self.best.objective).clamp(NEARNESS.0, NEARNESS.1)
+    }
+
     /// Looks at all pairs under the current metric.
     fn look(&self, now: &Embedding) -> Survey {
-        let relative = (self.state.complementarity() / self.best.objective).clamp(1e-7, 0.3);
+        let relative = self.nearness();
         let beyond = match self.settings.diameter {
             Diameter::Maximum => self.state.scalar * (1.0 - relative),
             Diameter::Cvar(_) | Diameter::Mean => f64::INFINITY,
@@ -209,14 +226,14 @@ impl<'a> Engine<'a> {
             let now = Embedding::new(self.cloud, &factor);
             let found = self.look(&now);
             let cost = self.cost_of_lifting(&found);
-            if cost <= allowed || retreats > 4 {
+            if cost <= allowed || retreats > RETREATS {
                 self.lift(&found);
                 break (now, found, factor);
             }
             retreats += 1;
             blocking.extend(found.far.iter().filter(|f| f.0 > self.state.scalar).map(|f| (f.1, f.2, false)));
             blocking.extend(found.tight.iter().filter(|t| t.0 < 0.0).map(|t| (t.1, t.2, true)));
-            self.retreat(before, if retreats > 4 { 0.0 } else { 0.9 * allowed / cost });
+            self.retreat(before, if retreats > RETREATS { 0.0 } else { RETREAT * allowed / cost });
         };
         // What stood in the way of the whole step gets rows even if nothing else would give it one.
         for (i, j, push) in blocking {
@@ -275,13 +292,13 @@ impl<'a> Engine<'a> {
     fn lift(&mut self, found: &Survey) {
         let state = &mut self.state;
         if self.settings.diameter == Diameter::Maximum {
-            let least = found.longest + 1e-3 * state.complementarity() / self.settings.c;
+            let least = found.longest + ABOVE * state.complementarity() / self.settings.c;
             state.scalar = state.scalar.max(least);
         }
         for (p, missing) in self.missing_slack(found).into_iter().enumerate().filter(|(_, m)| *m > 0.0) {
             let at = self.state.place[p];
             if at != NOWHERE {
-                self.state.slack[at as usize] += 1.1 * missing;
+                self.state.slack[at as usize] += LIFTED * missing;
             }
         }
     }
@@ -411,7 +428,7 @@ pub(crate) fn solve_near(
 ) -> Result<Solution> {
     // Well inside the cone, and of about the right scale.
     let p = m.rows();
-    let shift = 0.03 * (0..p).map(|k| m[(k, k)]).sum::<f64>() / p as f64;
+    let shift = INWARDS * (0..p).map(|k| m[(k, k)]).sum::<f64>() / p as f64;
     (0..p).for_each(|k| m[(k, k)] += shift.max(f64::MIN_POSITIVE));
     let plain = Engine::begin(cloud, settings, Matrix::identity(p))?;
     let engine = Engine::begin(cloud, settings, m)?;

@@ -10,6 +10,13 @@ use crate::linalg::packed_len;
 use crate::linalg::{self, Cholesky};
 use crate::{Matrix, Result};
 
+/// The part of the diagonal that is added first where elimination fails, a hundred roundings, ...
+const FIRST_SHIFT: f64 = 1e-14;
+/// ... how much more is tried next, ...
+const LARGER: f64 = 100.0;
+/// ... and where the direction would be another one.
+const MOST_SHIFT: f64 = 1e-4;
+
 /// What the Newton matrix is the sum of: `h_k v_k v_k^T` over the rows, a diagonal, and what an anchor adds. The variables
 /// are the slacks, the packed matrix, the scalar.
 pub(super) struct Parts<'a> {
@@ -40,11 +47,11 @@ impl Parts<'_> {
     /// By elimination, with a growing multiple of the diagonal added where rounding made the matrix indefinite.
     pub(super) fn factor(&self, class: &[u32]) -> Result<Factor> {
         let mut shift = 0.0;
-        while shift < 1e-4 {
+        while shift < MOST_SHIFT {
             if let Some(factor) = self.eliminate(class, shift) {
                 return Ok(factor);
             }
-            shift = if shift == 0.0 { 1e-14 } else { 100.0 * shift };
+            shift = if shift == 0.0 { FIRST_SHIFT } else { LARGER * shift };
         }
         Err(not_definite("the Newton matrix"))
     }

@@ -9,6 +9,15 @@ use crate::{Error, Matrix, Result, pairs::Cloud};
 
 /// A step shorter than this asks for another direction.
 const SHORT: f64 = 0.3;
+/// The least complementarity that a step aims at, relative to the present one: the corrector is worth no more.
+const LEAST_SIGMA: f64 = 1e-6;
+/// The complementarity that a centring step aims at, at least, ...
+const CENTRING: f64 = 0.6;
+/// ... and how much further it must go to be taken.
+const FURTHER: f64 = 1.5;
+/// The part of the way to the boundary that a step leaves: a tenth of a short one, a hundredth (a tenth of what the second
+/// leaves) of a full one, and never less than the last, so that no product becomes zero.
+const KEPT: (f64, f64, f64) = (0.1, 0.9, 0.005);
 /// Steps of iterative refinement of a careful direction.
 const REFINED: usize = 2;
 
@@ -347,19 +356,19 @@ impl State {
             let (primal, dual) = system.longest(&predictor)?;
             let (primal, dual) = (primal.min(1.0), dual.min(1.0));
             let after = self.complementarity_after(&predictor, &system.v, primal, dual) / self.degree();
-            let least = (floor / self.degree() / mu).clamp(1e-6, 1.0);
+            let least = (floor / self.degree() / mu).clamp(LEAST_SIGMA, 1.0);
             let sigma = (after / mu).max(0.0).powi(3).clamp(least, 1.0);
             let mut d = system.direction(sigma * mu, Some(&predictor));
             let (mut primal, mut dual) = system.longest(&d)?;
             if primal.min(dual) < SHORT {
                 // Some products are far below the others: a centring step often goes much further.
-                let centring = system.direction(sigma.max(0.6) * mu, None);
+                let centring = system.direction(sigma.max(CENTRING) * mu, None);
                 let (p, q) = system.longest(&centring)?;
-                if p.min(q) > 1.5 * primal.min(dual) {
+                if p.min(q) > FURTHER * primal.min(dual) {
                     (d, primal, dual) = (centring, p, q);
                 }
             }
-            let keep = 1.0 - (0.1 * (1.0 - primal.min(dual).min(1.0) * 0.9)).max(0.005);
+            let keep = 1.0 - (KEPT.0 * (1.0 - primal.min(dual).min(1.0) * KEPT.1)).max(KEPT.2);
             (d, (keep * primal).min(1.0), (keep * dual).min(1.0))
         };
         self.advance(&d, &scaling, primal, dual)?;

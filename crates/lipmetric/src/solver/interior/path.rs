@@ -10,6 +10,8 @@ use crate::solver::{Observer, Solution, Status};
 const PATIENCE: usize = 20;
 /// The gap that a metric of the problem before is thought to have, with a slack per row.
 const LIKELY: f64 = 0.2;
+/// Settled rows of the problem before go where they are at least this part of all.
+const PRUNED: f64 = 0.1;
 
 /// Solves the problem for each `c` in turn, from a still central point of the one before; stops early where the observer says
 /// so.
@@ -30,7 +32,7 @@ pub(crate) fn path(
                 Engine::begin_at(cloud, settings, engine.interior(), |_| LIKELY)?
             }
             Some(mut engine) => {
-                engine.prune(0.1)?;
+                engine.prune(PRUNED)?;
                 engine.state.drop_idle();
                 engine.turn_to(Settings {
                     stop: settings.stop.after(PATIENCE.min(settings.stop.max_iterations)),

@@ -69,6 +69,9 @@ pub(super) struct Row {
     pub(super) g: f64,
 }
 
+/// Slacks of a row that is made consistent exceed what they must be by this part of its value, at most.
+const TIGHTLY: f64 = 1e-3;
+
 /// The central multiplier of a row: `lambda s = mu`, `(cap - lambda) xi = mu`, `s - xi = z`.
 pub(super) fn central(z: f64, cap: f64, mu: f64) -> (f64, f64, f64) {
     if cap.is_infinite() {
@@ -133,7 +136,7 @@ impl Rows {
 
     /// Makes soft row `k` consistent with its value `z` without adding to the objective more than its kink needs.
     pub(super) fn settle_tightly(&mut self, k: usize, z: f64) {
-        let small = (1e-3 * z.abs()).min(self.s[k].min(self.xi[k]));
+        let small = (TIGHTLY * z.abs()).min(self.s[k].min(self.xi[k]));
         self.s[k] = z.max(0.0) + small;
         self.xi[k] = (-z).max(0.0) + small;
     }

@@ -2,6 +2,7 @@
 //! d + sum w (rho - d)_+ / (level W)`. Pairs near `d` have a row each, with a multiplier of at most `c w / (level W)`; those
 //! well beyond it share one; those below have none.
 
+use super::admit::EMPTY;
 use super::engine::{Engine, Settings};
 use super::rows::{AGGREGATE, Row, Rows, central, packed};
 use crate::linalg::{self, packed_len};
@@ -17,6 +18,11 @@ const NEAR: usize = 1000;
 const FEW: usize = 8;
 /// Points of the sample that the first `d` comes from.
 const SAMPLE: usize = 300;
+
+/// Lengths that differ by less than this part of the longest are equal up to rounding.
+const SAME: f64 = 1e-9;
+/// Weight of the pairs beyond the window that is rounding.
+const NO_WEIGHT: f64 = 1e-9;
 
 /// What one pass over the pairs that bound the diameter finds.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -115,7 +121,7 @@ pub(super) fn sample(cloud: &Cloud, factor: &Matrix, variant: Variant, level: f6
 /// of it a pair is.
 fn between(lengths: &[f64], from: usize) -> f64 {
     let longest = lengths.last().copied().unwrap_or(0.0);
-    let apart = |k: &usize| lengths[*k] - lengths[k - 1] > 1e-9 * longest;
+    let apart = |k: &usize| lengths[*k] - lengths[k - 1] > SAME * longest;
     (from.max(1)..lengths.len()).find(apart).map_or(0.5 * longest, |k| 0.5 * (lengths[k] + lengths[k - 1]))
 }
 
@@ -173,7 +179,7 @@ pub(super) fn hold_tail(
         rows.add(tail_row(i, j, rate * w), d - r, None, mu);
     }
     linalg::add_scaled(&mut beyond, -1.0, &weighted_outer(&cloud.x, own.into_iter()));
-    if weight > 1e-9 {
+    if weight > NO_WEIGHT {
         beyond.as_mut_slice().iter_mut().for_each(|v| *v *= rate);
         let z = rate * weight * d - linalg::inner(&beyond, m);
         let at = rows.place_sum(beyond, Vec::new());
@@ -210,7 +216,7 @@ impl Engine<'_> {
             linalg::add_scaled(&mut state.rows.sums[at], -1.0, &weighted_outer(&self.cloud.x, left.into_iter()));
             state.rows.b[k] -= weight;
             // An emptied band keeps its row, with zero coefficients.
-            if state.rows.b[k] < 1e-9 * weight {
+            if state.rows.b[k] < EMPTY * weight {
                 state.rows.b[k] = 0.0;
                 state.rows.sums[at].as_mut_slice().fill(0.0);
             }

@@ -18,12 +18,15 @@ use crate::linalg::{pack, pack_square, packed_len, unpack};
 use crate::pairs::pass::{Among, is_listed};
 use crate::pairs::{Cloud, Differences, Embedding, Kind, Pass, Run, Threads, scan};
 use crate::problem::{Variant, different_sum, mean_pair, relative_gap};
+use crate::solver::lbfgs::SUFFICIENT;
 use crate::solver::{Halt, Observer, Progress};
 use crate::{Matrix, Result};
 use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
 
+/// Newton steps, at most: they take some dozens.
 const MAX_STEPS: usize = 300;
+/// Halvings of a step that does not descend: it is down to rounding by then.
 const HALVINGS: usize = 25;
 /// The first barrier, times the coordinates, and what it is multiplied by at each stage.
 const FIRST: f64 = 0.3;
@@ -33,6 +36,16 @@ const WIDTH: f64 = 0.3;
 const NARROWER: f64 = 0.2;
 /// The part of a stage's gap that the rounding may have.
 const ROUNDING: f64 = 0.5;
+/// The parts of the accuracy that the last barrier and its rounding may have, and that a narrower width aims at.
+const LAST: (f64, f64) = (0.1, 0.05);
+/// The edge of the tail counts as at least this, relative to the mean distance, in the first width.
+const LEAST_EDGE: f64 = 0.1;
+/// One pair in this many is thought to be within the first width.
+const ZONE: usize = 8;
+/// A step stays inside the cone by going this part of the way to its boundary.
+const INSIDE: f64 = 0.95;
+/// What rounding of the value may hide of a step's decrease.
+const ROUNDED: f64 = 1e-14;
 /// A stage ends where a step promises less than this part of the barrier.
 const CENTRED: f64 = 0.3;
 /// Pairs within the width that the Hessian sees, per unknown, and the least number of them.
@@ -222,9 +235,9 @@ impl<'a> Search<'a> {
             mean: mean_pair(cloud, variant),
             factor,
             edge,
-            width: WIDTH * edge.max(0.1),
+            width: WIDTH * edge.max(LEAST_EDGE),
             barrier: FIRST / p as f64,
-            every: (all / (8 * rows_wanted(p))).max(1) as u64,
+            every: (all / (ZONE * rows_wanted(p))).max(1) as u64,
             bounds: Bounds { lower: 0.0, upper: f64::INFINITY, stopped: None },
         }
     }
@@ -267,15 +280,15 @@ impl<'a> Search<'a> {
     /// Goes to the next stage, a lower barrier and a narrower width; tells whether there is one.
     fn tighten(&mut self, seen: &Seen, accuracy: f64) -> bool {
         let p = self.cloud.x.cols() as f64;
-        let least = 0.1 * accuracy / p;
+        let least = LAST.0 * accuracy / p;
         let rounding = seen.excess - seen.inside;
         let wanted = ROUNDING * LOWER * self.barrier * p;
-        if self.barrier <= least && rounding <= 0.1 * accuracy {
+        if self.barrier <= least && rounding <= LAST.0 * accuracy {
             return false;
         }
         self.barrier = (LOWER * self.barrier).max(least);
         // The rounding costs about the square of the width.
-        self.width *= (wanted.max(0.05 * accuracy) / rounding.max(1e-300)).sqrt().clamp(NARROWER, 1.0);
+        self.width *= (wanted.max(LAST.1 * accuracy) / rounding.max(linalg::TINY)).sqrt().clamp(NARROWER, 1.0);
         self.every = (seen.zone_count / rows_wanted(self.cloud.x.cols())).max(1) as u64;
         true
     }
@@ -333,7 +346,7 @@ impl<'a> Search<'a> {
     fn step(&mut self, seen: &Seen, direction: &Direction) -> Result<Option<Seen>> {
         let p = self.cloud.x.cols();
         let least = linalg::symmetric_eigenvalues(&direction.metric)?.first().copied().unwrap_or(0.0);
-        let mut t = if least < 0.0 { (-0.95 / least).min(1.0) } else { 1.0 };
+        let mut t = if least < 0.0 { (-INSIDE / least).min(1.0) } else { 1.0 };
         let now = self.edge + seen.value - self.size().ln();
         for _ in 0..HALVINGS {
             let mut ahead = Matrix::identity(p);
@@ -345,7 +358,7 @@ impl<'a> Search<'a> {
                 let next = self.look(&factor, edge);
                 let size = linalg::inner(&self.push, &linalg::product_transposed(&factor, &factor));
                 let then = edge + next.value - size.ln() - self.barrier * volume;
-                if then <= now + 1e-4 * t * direction.slope + 1e-14 * now.abs() {
+                if then <= now + SUFFICIENT * t * direction.slope + ROUNDED * now.abs() {
                     (self.factor, self.edge) = (factor, edge);
                     return Ok(Some(next));
                 }

@@ -93,7 +93,7 @@ fn pair_ceiling(cloud: &Cloud, settings: Settings, observer: &mut dyn Observer) 
         let factor = solution.factor.transpose();
         let m = linalg::product_transposed(&factor, &factor);
         let size = weight * linalg::inner(&mean, &m);
-        above = above.min(size / solution.bound.max(1e-300));
+        above = above.min(size / solution.bound.max(linalg::TINY));
         let Some(keep) = kept.as_mut() else { return Ok((size / solution.objective, above)) };
         let known = solution.objective * (1.0 + EXCESS * ACCURACY);
         let nothing = (f64::NEG_INFINITY, f64::NEG_INFINITY);

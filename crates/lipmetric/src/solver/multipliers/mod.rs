@@ -26,6 +26,7 @@ pub(crate) use streamed::{solve_streamed, wants_stream};
 use crate::linalg;
 use crate::linalg::proximal::{Positive, hinge_multiplier, simplex_threshold};
 use crate::solver::Halt;
+use crate::solver::lbfgs::SUFFICIENT;
 use crate::solver::working_set::model::{Lengths, Model, State};
 use crate::solver::working_set::{Inner, Penalty, Point, Task, Tick};
 use crate::{Matrix, Result};
@@ -49,6 +50,8 @@ const PROXIMAL_SLACK: f64 = 0.1;
 const NEAR: f64 = 1e-3;
 /// Halvings of a step that does not descend.
 const HALVINGS: usize = 20;
+/// What rounding of the value may hide of a step's decrease.
+const ROUNDED: f64 = 1e-14;
 
 /// The method of multipliers.
 #[derive(Debug, Default)]
@@ -193,7 +196,7 @@ impl Inner for Augmented {
                 let trial = spot.after(&direction, &ahead, t);
                 let next = Value::at(model, &trial, state, &penalty, &anchor)?;
                 let lower = t * slope + gradient.along(&spot.slack, &trial.slack);
-                if next.phi <= value.phi + 1e-4 * lower + 1e-14 * value.phi.abs() {
+                if next.phi <= value.phi + SUFFICIENT * lower + ROUNDED * value.phi.abs() {
                     moved = Some((trial, next));
                     break;
                 }

@@ -13,6 +13,13 @@ const DIRECT: usize = 700;
 const CHUNK: usize = 256;
 /// What keeps directions that nothing sees from growing, relative to the cone's penalty.
 const SHIFT: f64 = 1e-10;
+/// What a system that cannot be factored gets on its diagonal, as a part of the largest element: a hundred roundings, ...
+const FIRST_SHIFT: f64 = 1e-14;
+/// ... this many times as much each time it fails again, ...
+const LARGER: f64 = 100.0;
+/// ... so often: by then the diagonal is all that is left.
+const SHIFTS: usize = 8;
+/// Steps of conjugate gradients, at most.
 const MAX_CONJUGATE: usize = 100;
 /// The part of the gradient that conjugate gradients may leave, ...
 const LEFT: f64 = 0.1;
@@ -285,8 +292,8 @@ fn direct(push: &Rows, pull: &Rows, diagonal: &Matrix, gradient: &Matrix) -> Res
     }
     let top = (0..q).fold(0.0f64, |m, k| m.max(h[(k, k)]));
     let mut rhs: Vec<f64> = pack(gradient).iter().map(|v| -v).collect();
-    let mut shift = 1e-14 * top;
-    for _ in 0..8 {
+    let mut shift = FIRST_SHIFT * top;
+    for _ in 0..SHIFTS {
         let mut trial = h.clone();
         (0..q).for_each(|k| trial[(k, k)] += shift);
         if let Some(factor) = Cholesky::factor(trial.into_vec(), q) {
@@ -296,7 +303,7 @@ fn direct(push: &Rows, pull: &Rows, diagonal: &Matrix, gradient: &Matrix) -> Res
             }
             break;
         }
-        shift *= 100.0;
+        shift *= LARGER;
     }
     Err(Error::Numerical {
         place: "a Newton system",

@@ -20,10 +20,10 @@ use crate::linalg::{self, Cholesky, Eigen};
 use crate::pairs::pass::{Beyond, Query, Rounded, rounded};
 use crate::pairs::{Cloud, Embedding};
 use crate::problem::{Multipliers, certify, mean_pair, relative_gap};
-use crate::solver::lbfgs::Curvature;
+use crate::solver::lbfgs::{Curvature, SUFFICIENT};
 use crate::solver::working_set::model::{Lengths, Model, State};
 use crate::solver::working_set::outer::{DIMENSIONS, enough_gradient};
-use crate::solver::working_set::{Penalty, Settings, even_bound, first_factor};
+use crate::solver::working_set::{LEAST, Penalty, Settings, even_bound, first_factor};
 use crate::solver::{Halt, Observer, Progress, Solution, Termination};
 use crate::{Matrix, Result};
 use std::ops::ControlFlow;
@@ -62,6 +62,8 @@ const REMEMBERED: usize = 40;
 const FIRST_STEP: f64 = 0.03;
 /// Pairs that the Hessian sees in any case, however few the unknowns.
 const LEAST_ROWS: usize = 4000;
+/// The Hessian first sees one in this many of the pairs within the width; then as many as it has room for.
+const EVERY: u64 = 64;
 /// What the damping of the Hessian is multiplied by after a full step, after a shortened one, and after none: each undoes
 /// the one before it.
 const DAMPING: (f64, f64, f64) = (0.25, 4.0, 16.0);
@@ -71,9 +73,7 @@ const LONG: f64 = 0.7;
 const LONG_PAIRS: (usize, usize) = (60, 600);
 /// The gradient that ends the steps between two updates, relative to the first one: multipliers are not worth more digits.
 const LEFT: f64 = 0.1;
-/// Sufficient decrease of a step, relative to its slope (the usual 1e-4), and what rounding of the value may hide.
-const SUFFICIENT: f64 = 1e-4;
-/// See [`SUFFICIENT`].
+/// What rounding of the value, a sum over all pairs, may hide of a step's decrease.
 const ROUNDING: f64 = 1e-13;
 /// A gap that is not below this part of the least one is no progress.
 const PROGRESS: f64 = 0.999;
@@ -207,7 +207,7 @@ impl<'a> Streamed<'a> {
             damping: f64::INFINITY,
             memory: Curvature::default(),
             width: WIDEST,
-            every: 64,
+            every: EVERY,
             best: (f64::INFINITY, factor),
             bound,
             iterations: 0,
@@ -225,7 +225,7 @@ impl<'a> Streamed<'a> {
         if self.level.part.is_none() {
             (self.level.objective, self.level.bound) = (self.best.0, self.bound);
         }
-        self.every = 64;
+        self.every = EVERY;
     }
 
     /// Points evenly spaced within each class, each standing for as many as were left out; and, without weight, the points
@@ -261,7 +261,7 @@ impl<'a> Streamed<'a> {
             let anchor = self.state.m.clone();
             let mut at = self.evaluate(&anchor, (self.proximal, &anchor))?;
             if self.model.pull.is_empty() {
-                self.penalty.pull = PULL * self.settings.c / at.seen.longest.max(1e-12);
+                self.penalty.pull = PULL * self.settings.c / at.seen.longest.max(LEAST);
             }
             if self.adopt_far(&at.seen) {
                 at = self.refreshed(at, &anchor)?;
@@ -453,7 +453,7 @@ impl<'a> Streamed<'a> {
             .map(|&(i, j, w)| (i, j, w * stands_for * skip as f64 / self.width))
             .collect();
         // At most the first step is as long as the metric itself.
-        let length = linalg::inner(&self.state.m, &self.state.m).sqrt().max(1e-12);
+        let length = linalg::inner(&self.state.m, &self.state.m).sqrt().max(LEAST);
         self.damping = self.damping.min(size / length);
         let system = System {
             model: &self.model,
@@ -490,7 +490,7 @@ impl<'a> Streamed<'a> {
     /// costs `rounding`.
     fn narrow(&mut self, rounding: f64, tolerance: f64) {
         let objective = self.level.objective;
-        let enough = self.width * ENOUGH * tolerance * objective / rounding.max(1e-300);
+        let enough = self.width * ENOUGH * tolerance * objective / rounding.max(linalg::TINY);
         let wanted = FOLLOWS * relative_gap(objective, self.level.bound);
         self.width = self.width.min(wanted.max(enough.min(NARROW)));
     }

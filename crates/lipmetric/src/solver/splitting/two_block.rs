@@ -244,7 +244,7 @@ impl Practical {
             return;
         }
         self.next = (LATER * self.count as f64) as usize + BALANCE;
-        let ratio = (residuals.primal / residuals.dual.max(1e-300)).sqrt();
+        let ratio = (residuals.primal / residuals.dual.max(linalg::TINY)).sqrt();
         if ratio > RATIO {
             *penalty = penalty.times(STEP);
         } else if ratio < 1.0 / RATIO {

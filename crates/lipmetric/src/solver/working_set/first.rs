@@ -1,5 +1,6 @@
 //! Where the iteration begins: a first metric, and what even multipliers prove.
 
+use super::LEAST;
 use super::outer::Settings;
 use super::survey::survey;
 use crate::pairs::pass::{Beyond, Query};
@@ -11,6 +12,11 @@ use crate::{Matrix, Result, linalg};
 const LEAST_SIZE: f64 = 1e-4;
 /// Points of the sample from which the first scale is taken.
 const SAMPLE: usize = 300;
+/// What is added to the eigenvalues of the within-class covariance, relative to the largest, before they are inverted; without a
+/// number, the identity. From cautious to bold: the sample tells which is best.
+const FLATNESS: [Option<f64>; 4] = [None, Some(0.3), Some(0.1), Some(0.03)];
+/// Only the longest pair is asked for, among those longer than this part of it.
+const LONG: f64 = 0.9;
 
 /// The bound from multipliers that are all equal: a fair one where nearly all pairs can be told apart.
 pub(crate) fn even_bound(cloud: &Cloud, mean: &Matrix, c: f64) -> Result<f64> {
@@ -27,7 +33,7 @@ pub(crate) fn first_factor(cloud: &Cloud, settings: &Settings, start: Option<&Ma
     let part = if cloud.len() > SAMPLE { cloud.thinned(SAMPLE) } else { cloud.clone() };
     let share = part.pair_totals().0 / cloud.pair_totals().0;
     let everything = (f64::NEG_INFINITY, f64::INFINITY);
-    let query = Query { among: settings.variant.bounding(), window: everything, beyond: Beyond::Part(0.9), most: 1 };
+    let query = Query { among: settings.variant.bounding(), window: everything, beyond: Beyond::Part(LONG), most: 1 };
     let total = cloud.weight.iter().sum::<f64>();
     let mut within = Matrix::zeros(p, p);
     for group in cloud.classes() {
@@ -36,12 +42,12 @@ pub(crate) fn first_factor(cloud: &Cloud, settings: &Settings, start: Option<&Ma
         linalg::add_scaled(&mut within, 1.0 / (total * weight), &own);
     }
     let eigen = linalg::symmetric_eigen(&within)?;
-    let top = eigen.values.last().copied().unwrap_or(0.0).max(1e-300);
-    let shapes: [fn(f64) -> f64; 4] = [|_| 1.0, |w| 1.0 / (w + 0.3), |w| 1.0 / (w + 0.1), |w| 1.0 / (w + 0.03)];
+    let top = eigen.values.last().copied().unwrap_or(0.0).max(linalg::TINY);
     let mut candidates: Vec<Matrix> = start.cloned().into_iter().collect();
-    for shape in shapes {
+    for flatness in FLATNESS {
+        let shape = |w: f64| flatness.map_or(1.0, |least| 1.0 / (w + least));
         let sizes: Vec<f64> = eigen.values.iter().map(|w| shape(w.max(0.0) / top)).collect();
-        let most = sizes.iter().fold(0.0f64, |a, &b| a.max(b)).max(1e-12);
+        let most = sizes.iter().fold(0.0f64, |a, &b| a.max(b)).max(LEAST);
         candidates.push(eigen.scaled(0..p, |w| (shape(w.max(0.0) / top) / most).max(LEAST_SIZE).sqrt()));
     }
     let mut best: Option<(f64, Matrix)> = None;
@@ -49,7 +55,7 @@ pub(crate) fn first_factor(cloud: &Cloud, settings: &Settings, start: Option<&Ma
         let found = survey(&part, &Embedding::new(&part, &factor), &query);
         let (t, value) = found.rescaled(settings.c * share, everything);
         // At the smallest multiples nothing is told apart: one under which the longest pair is just apart is a better start.
-        let t = t.max(2.0 / found.longest.max(1e-12)).sqrt();
+        let t = t.max(2.0 / found.longest.max(LEAST)).sqrt();
         factor.as_mut_slice().iter_mut().for_each(|v| *v *= t);
         if best.as_ref().is_none_or(|b| value < b.0) {
             best = Some((value, factor));

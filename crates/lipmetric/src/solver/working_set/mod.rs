@@ -24,6 +24,9 @@ pub(crate) mod rows;
 mod subspace;
 pub(crate) mod survey;
 
+/// Lengths and traces of a metric, which divide, count as at least this: they are about one in the coordinates of a solver.
+pub(crate) const LEAST: f64 = 1e-12;
+
 pub(crate) use climb::climb;
 pub(crate) use first::{even_bound, first_factor};
 pub(crate) use outer::{Inner, Penalty, Point, Settings, Task, Tick, solve, solve_rows};

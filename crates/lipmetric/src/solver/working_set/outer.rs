@@ -1,5 +1,6 @@
 //! The loop: move a point of the reduced problem, certify, look at all pairs, renew the rows.
 
+use super::LEAST;
 use super::climb::Climb;
 use super::first::{even_bound, first_factor};
 use super::model::{Model, Push, State, points_within};
@@ -44,6 +45,8 @@ const NO_WEIGHT: f64 = 1e-9;
 const LEFT: f64 = 0.1;
 /// ... the gap taken as no larger than this, and no smaller than this part of the tolerance.
 const GAPS: f64 = 0.3;
+/// The first penalty of a hinge of weight one: its multiplier is at most one, and the hinge at most 2.
+const PUSH: f64 = 0.5;
 
 /// The size of a gradient that costs the certificate little.
 pub(crate) fn enough_gradient(gap: f64, tolerance: f64, c: f64) -> f64 {
@@ -73,10 +76,10 @@ impl Penalty {
     /// What each multiplier can be, over the size of what it multiplies.
     pub(crate) fn guess(model: &Model, x: &Matrix, m: &Matrix) -> Self {
         let lengths = model.lengths(x, m);
-        let longest = lengths.pull.iter().fold(0.0f64, |a, &b| a.max(b)).max(1e-12);
+        let longest = lengths.pull.iter().fold(0.0f64, |a, &b| a.max(b)).max(LEAST);
         let p = m.rows() as f64;
         let trace = (0..m.rows()).map(|k| m[(k, k)]).sum::<f64>();
-        Self { push: 0.5, pull: model.c / longest, cone: 2.0 * model.c * p / trace.max(1e-12) }
+        Self { push: PUSH, pull: model.c / longest, cone: 2.0 * model.c * p / trace.max(LEAST) }
     }
 
     pub(crate) fn times(&self, t: f64) -> Self {

@@ -3,6 +3,11 @@
 use super::outer::{DIRECTIONS, Outer, SUBSPACE};
 use crate::{Matrix, Result, linalg};
 
+/// Multipliers that are infeasible by less than this part of the tolerance ask for no direction.
+const FEASIBLE: f64 = 1e-3;
+/// A direction is unused, or no new one, where it has less than this part of the largest.
+const UNUSED: f64 = 1e-6;
+
 impl Outer<'_> {
     /// Adds the directions in which the multipliers are least feasible; drops the least used ones where there are too many.
     pub(super) fn grow(&mut self, push: &Matrix, pull: &Matrix) -> Result<bool> {
@@ -11,7 +16,7 @@ impl Outer<'_> {
         let mut z = pull.clone();
         linalg::add_scaled(&mut z, -1.0, push);
         let eigen = linalg::symmetric_eigen(&z)?;
-        let tiny = 1e-3 * self.settings.stop.tolerance * self.settings.c;
+        let tiny = FEASIBLE * self.settings.stop.tolerance * self.settings.c;
         let wanted = eigen.values.iter().take_while(|&&v| v < -tiny).count().min(DIRECTIONS);
         let most = self.settings.rank.unwrap_or(SUBSPACE).min(p);
         if wanted == 0 {
@@ -20,7 +25,7 @@ impl Outer<'_> {
         // The directions that the metric uses, the most used first.
         let own = linalg::symmetric_eigen(&linalg::product_transposed(&self.state.factor, &self.state.factor))?;
         let top = own.values.last().copied().unwrap_or(0.0);
-        let used = own.values.iter().filter(|&&v| v > 1e-6 * top).count();
+        let used = own.values.iter().filter(|&&v| v > UNUSED * top).count();
         let wanted = wanted.min(most.saturating_sub(used));
         if wanted == 0 {
             return Ok(false);
@@ -42,7 +47,7 @@ impl Outer<'_> {
                 }
             }
             let norm = linalg::dot(&v, &v).sqrt();
-            if norm > 1e-6 {
+            if norm > UNUSED {
                 (0..p).for_each(|a| next[(a, count)] = v[a] / norm);
                 count += 1;
             }

@@ -88,6 +88,9 @@ pub(crate) fn survey(cloud: &Cloud, embedding: &Embedding, query: &Query) -> Sur
     Survey { near, below, below_weight, below_length, longest: far.longest, far: far.pairs }
 }
 
+/// The largest multiple that comes into question where no pair is below the window.
+const MULTIPLE: f64 = 1e12;
+
 impl Survey {
     /// The best multiple of the metric that keeps the sides of all pairs outside the window, and its objective: `F(t M)` is
     /// convex and piecewise linear in `t`, with kinks at `2 / rho`.
@@ -95,7 +98,7 @@ impl Survey {
         let mut kinks: Vec<(f64, f64)> = self.near.iter().map(|n| (n.1.max(0.0), n.0.cap)).collect();
         kinks.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
         // Walking t upwards from the smallest allowed: pairs cease to be violated, the longest first.
-        let (least, most) = (2.0 / window.1.max(2.0), if window.0 > 0.0 { 2.0 / window.0.min(2.0) } else { 1e12 });
+        let (least, most) = (2.0 / window.1.max(2.0), if window.0 > 0.0 { 2.0 / window.0.min(2.0) } else { MULTIPLE });
         let value = |t: f64| {
             let near: f64 = kinks.iter().map(|&(r, w)| w * (2.0 - t * r).max(0.0)).sum();
             c * t * self.longest + near + 2.0 * self.below_weight - t * self.below_length
@@ -106,7 +109,7 @@ impl Survey {
             if slope >= 0.0 || t >= most {
                 break;
             }
-            let kink = 2.0 / r.max(1e-300);
+            let kink = 2.0 / r.max(crate::linalg::TINY);
             if kink > most {
                 t = most;
                 break;
