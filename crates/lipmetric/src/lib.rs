@@ -50,7 +50,8 @@
 //! | the learned map `x -> L x` | [`metric`] |
 //! | exact search: nearest rows, farthest pairs | [`neighbours`] |
 //! | the vote of the nearest rows, and how many vote | [`classify`] |
-//! | margins, ratios, extensions, bounds, certified radii | [`lipschitz`] |
+//! | margins, ratios, extensions, bounds | [`lipschitz`] |
+//! | certified radii: how far a row may move before its class changes | [`robust`] |
 //! | all of it in one piece: predict, explain, certify, map | [`model`] |
 //! | scores, comparisons, statistical tests | [`evaluate`] |
 //! | a certificate checked in exact arithmetic | [`verify`] |
@@ -70,6 +71,7 @@ pub mod neighbours;
 mod pairs;
 pub mod prepare;
 pub mod problem;
+pub mod robust;
 pub mod solver;
 pub mod verify;
 

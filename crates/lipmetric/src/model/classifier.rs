@@ -4,6 +4,7 @@ use super::Model;
 use super::extension::{Extend, Extending};
 use super::vote::{Vote, Voting};
 use crate::classify::{K, Prediction, Weights};
+use crate::robust::{Ball, Kind, Norm, Radius, Space};
 use crate::{Error, Matrix, Result};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -105,8 +106,48 @@ pub(super) trait Decide: Debug + Send + Sync {
     /// The class of each row and what it rests on.
     fn explain(&self, rows: &Mapped<'_>) -> Result<Vec<Prediction>>;
 
-    /// The class of each row and how far it holds; an error where nothing can be certified.
-    fn radii(&self, rows: &Mapped<'_>) -> Result<Vec<Certified>>;
+    /// How far each row may move, in steps of the ball, while its class stays as `labels` has it (what [`Self::predict`] gave):
+    /// infinitely far where no other class has rows. An error where nothing can be certified.
+    ///
+    /// A classifier that knows a radius in the learned distance alone has one in every ball by [`Ball::of_learned`].
+    fn radii(&self, rows: &Mapped<'_>, labels: &[u32], asked: &Asked) -> Result<Vec<f64>>;
+}
+
+/// A radius that is asked for, ready for a model.
+#[derive(Debug)]
+pub(super) struct Asked {
+    pub(super) ball: Ball,
+    pub(super) kind: Kind,
+}
+
+impl Asked {
+    pub(super) fn new(model: &Model, radius: Radius) -> Result<Self> {
+        let moves: Vec<f64> = match radius.space {
+            Space::Learned if radius.norm == Norm::L2 => {
+                return Ok(Self { ball: Ball::learned(), kind: radius.kind });
+            }
+            Space::Learned => {
+                return Err(Error::parameter(
+                    "norm",
+                    format!("the learned distance has the norm l2, not {}", radius.norm),
+                ));
+            }
+            Space::Prepared => vec![1.0; model.metric.features()],
+            Space::Input => model.preparation.units().into_iter().map(|unit| unit.map_or(0.0, |u| 1.0 / u)).collect(),
+        };
+        Ok(Self { ball: Ball::new(&model.metric, radius.norm, &moves)?, kind: radius.kind })
+    }
+
+    /// Refuses exact radii, for a classifier that has bounds alone.
+    pub(super) fn bound_only(&self, who: &str) -> Result<()> {
+        match self.kind {
+            Kind::Exact => Err(Error::parameter(
+                "radius",
+                format!("{who} has certified bounds of the radius, but no exact radii; ask for `kind = bound`"),
+            )),
+            _ => Ok(()),
+        }
+    }
 }
 
 impl ClassifierSpec {

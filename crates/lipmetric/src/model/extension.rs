@@ -1,5 +1,5 @@
 use super::Model;
-use super::classifier::{Certified, Decide, Mapped};
+use super::classifier::{Asked, Decide, Mapped};
 use super::held_out::{HeldOut, scaled};
 use crate::classify::{Calibration, ExtensionFunction, KnnClassifier, Prediction, Weights};
 use crate::method::values::{self, Constant, mean_distance};
@@ -193,7 +193,7 @@ impl Decide for Extend {
         Ok(told)
     }
 
-    fn radii(&self, _: &Mapped<'_>) -> Result<Vec<Certified>> {
+    fn radii(&self, _: &Mapped<'_>, _: &[u32], _: &Asked) -> Result<Vec<f64>> {
         Err(Error::parameter(
             "radius",
             "radii are certified for one nearest neighbour only, and this model predicts by a Lipschitz extension; fit it with \

@@ -32,8 +32,9 @@ use crate::classify::Prediction;
 use crate::method::{Outcome, Spec};
 use crate::prepare::Preparation;
 use crate::problem::Certificate;
+use crate::robust::{Norm, Radius, Space};
 use crate::{Error, Labels, Matrix, Metric, Result};
-use classifier::{Decide, Mapped};
+use classifier::{Asked, Decide, Mapped};
 
 /// Prepared training rows and their classes.
 #[derive(Debug, Clone, PartialEq)]
@@ -230,13 +231,22 @@ impl Model {
         self.ready()?.explain(&self.map(rows.into())?)
     }
 
-    /// The class of each row, and how far the row may move before the class can change.
+    /// The class of each row with what it rests on, and how far the row may move before the class can change: certified
+    /// bounds in the learned distance, and as a Euclidean distance on the prepared features.
     ///
     /// # Errors
-    /// As [`Self::predict`]; or if nothing can be certified about this model's classifier, such as a vote of several
-    /// neighbours.
+    /// As [`Self::predict`]; or if nothing can be certified about this model's classifier, such as a weighted vote.
     pub fn radii<'a>(&self, rows: impl Into<Rows<'a>>) -> Result<Vec<Certified>> {
-        self.ready()?.radii(&self.map(rows.into())?)
+        certified(&*self.ready()?, &self.map(rows.into())?)
+    }
+
+    /// The class of each row, and the radius that is asked for: a row that moves by less keeps its class.
+    ///
+    /// # Errors
+    /// As [`Self::radii`]; or if this radius cannot be told, such as one in the units of the input where no column is a
+    /// number.
+    pub fn certify<'a>(&self, rows: impl Into<Rows<'a>>, radius: Radius) -> Result<Vec<(u32, f64)>> {
+        certify(&*self.ready()?, &self.map(rows.into())?, radius)
     }
 
     fn ready(&self) -> Result<Box<dyn Decide>> {
@@ -248,4 +258,22 @@ impl Model {
         let mapped = self.metric.transform(prepared.as_ref())?;
         Ok(Mapped { model: self, prepared, mapped })
     }
+}
+
+/// Classes, what they rest on, and the usual radii.
+fn certified(decide: &dyn Decide, rows: &Mapped<'_>) -> Result<Vec<Certified>> {
+    let told = decide.explain(rows)?;
+    let labels: Vec<u32> = told.iter().map(|p| p.label).collect();
+    let radii = |space| decide.radii(rows, &labels, &Asked::new(rows.model, Radius::new(Norm::L2, space))?);
+    let (learned, prepared) = (radii(Space::Learned)?, radii(Space::Prepared)?);
+    let one = |((prediction, radius), radius_prepared)| Certified { prediction, radius, radius_prepared };
+    Ok(told.into_iter().zip(learned).zip(prepared).map(one).collect())
+}
+
+/// Classes and the radius that is asked for.
+fn certify(decide: &dyn Decide, rows: &Mapped<'_>, radius: Radius) -> Result<Vec<(u32, f64)>> {
+    let asked = Asked::new(rows.model, radius)?;
+    let labels = decide.predict(rows)?;
+    let radii = decide.radii(rows, &labels, &asked)?;
+    Ok(labels.into_iter().zip(radii).collect())
 }

@@ -1,6 +1,7 @@
 use super::classifier::{Certified, Decide};
 use super::{Model, Rows};
 use crate::classify::Prediction;
+use crate::robust::Radius;
 use crate::{Matrix, Result};
 use std::sync::Arc;
 
@@ -86,6 +87,14 @@ impl Predictor {
     /// # Errors
     /// As [`Model::radii`].
     pub fn radii<'a>(&self, rows: impl Into<Rows<'a>>) -> Result<Vec<Certified>> {
-        self.decide.radii(&self.model.map(rows.into())?)
+        super::certified(&*self.decide, &self.model.map(rows.into())?)
+    }
+
+    /// As [`Model::certify`].
+    ///
+    /// # Errors
+    /// As [`Model::certify`].
+    pub fn certify<'a>(&self, rows: impl Into<Rows<'a>>, radius: Radius) -> Result<Vec<(u32, f64)>> {
+        super::certify(&*self.decide, &self.model.map(rows.into())?, radius)
     }
 }

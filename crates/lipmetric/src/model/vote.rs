@@ -1,5 +1,5 @@
 use super::Model;
-use super::classifier::{Certified, Decide, Mapped};
+use super::classifier::{Asked, Decide, Mapped};
 use crate::classify::{KnnClassifier, Prediction, Weights};
 use crate::lipschitz::Certifier;
 use crate::neighbours::NeighbourIndex;
@@ -73,12 +73,12 @@ impl Decide for Vote {
         self.knn.explain(&rows.mapped)
     }
 
-    fn radii(&self, rows: &Mapped<'_>) -> Result<Vec<Certified>> {
+    fn radii(&self, rows: &Mapped<'_>, labels: &[u32], asked: &Asked) -> Result<Vec<f64>> {
+        asked.bound_only("a vote of neighbours")?;
         let certifier = self.certifier(rows.model)?;
-        let told = self.knn.explain(&rows.mapped)?;
+        let told = self.knn.explain_as(&rows.mapped, labels)?;
         let distances = told.iter().map(|p| (p.nearest(), p.other.map(|n| n.distance)));
         let radii = certifier.radii(&rows.model.metric, &rows.prepared, &rows.mapped, distances)?;
-        let certified = |(prediction, (radius, radius_prepared))| Certified { prediction, radius, radius_prepared };
-        Ok(told.into_iter().zip(radii).map(certified).collect())
+        Ok(radii.into_iter().map(|(learned, _)| asked.ball.of_learned(learned)).collect())
     }
 }

@@ -185,6 +185,21 @@ impl Preparation {
         names
     }
 
+    /// For each of those columns, how far a number of the input moves while the prepared one moves by 1; none for columns of
+    /// categories and of yes and no, which change at once.
+    #[must_use]
+    pub fn units(&self) -> Vec<Option<f64>> {
+        let mut units = Vec::with_capacity(self.width());
+        for (feature, step) in self.schema.features.iter().zip(&self.steps) {
+            let unit = match (&feature.encoding, step) {
+                (Encoding::Numeric, Step::Number { scale, .. }) => Some(*scale),
+                _ => None,
+            };
+            units.extend(std::iter::repeat_n(unit, columns_of(&feature.encoding)));
+        }
+        units
+    }
+
     /// The matrix of a table: [`Schema::read`], then [`Self::apply`], with the table's places in the messages.
     ///
     /// # Errors

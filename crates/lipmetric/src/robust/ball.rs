@@ -1,0 +1,204 @@
+//! Which radius is asked for: the norm, where it is measured, and how closely.
+
+use crate::{Error, Matrix, Metric, Result, linalg};
+use serde::{Deserialize, Serialize};
+
+/// How the length of a change of a row is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Norm {
+    /// The root of the sum of the squared changes.
+    #[default]
+    L2,
+    /// The largest change of any feature.
+    Linf,
+    /// The sum of the changes.
+    L1,
+}
+
+/// Where a radius is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Space {
+    /// In the learned distance itself, whose norm is always `l2`.
+    #[default]
+    Learned,
+    /// On the prepared features: filled, scaled, categories as columns of 0 and 1. All of them may change.
+    Prepared,
+    /// In the units of the input's numeric columns. Categories and yes/no columns stay as they are; a missing value counts as
+    /// the one that it was filled with.
+    Input,
+}
+
+/// How closely a radius is computed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Kind {
+    /// A certified lower bound: no smaller change has an effect.
+    #[default]
+    Bound,
+    /// The distance to the nearest point of another class, from below and up to rounding.
+    Exact,
+}
+
+macro_rules! names {
+    ($type:ty, $parameter:literal, $($name:literal => $variant:path),+) => {
+        impl std::str::FromStr for $type {
+            type Err = Error;
+
+            fn from_str(s: &str) -> Result<Self> {
+                match s {
+                    $($name => Ok($variant),)+
+                    _ => Err(Error::parameter($parameter, format!("`{s}` is not one of {}", [$($name),+].join(", ")))),
+                }
+            }
+        }
+
+        impl std::fmt::Display for $type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(match self { $($variant => $name),+ })
+            }
+        }
+    };
+}
+names!(Norm, "norm", "l2" => Norm::L2, "linf" => Norm::Linf, "l1" => Norm::L1);
+names!(Space, "space", "learned" => Space::Learned, "prepared" => Space::Prepared, "input" => Space::Input);
+names!(Kind, "kind", "bound" => Kind::Bound, "exact" => Kind::Exact);
+
+/// Which radius is asked for.
+///
+/// ```
+/// use lipmetric::robust::{Kind, Norm, Radius, Space};
+/// let asked = Radius::new(Norm::Linf, Space::Input); // no column by more than ...
+/// assert_eq!(asked.kind, Kind::Bound);
+/// assert_eq!("linf".parse::<Norm>()?, asked.norm);
+/// # Ok::<(), lipmetric::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct Radius {
+    /// The norm.
+    pub norm: Norm,
+    /// Where it is measured.
+    pub space: Space,
+    /// How closely.
+    pub kind: Kind,
+}
+
+impl Radius {
+    /// A certified bound in this norm, measured there. In the learned distance the norm is `l2` whatever is given.
+    #[must_use]
+    pub fn new(norm: Norm, space: Space) -> Self {
+        let norm = if space == Space::Learned { Norm::L2 } else { norm };
+        Self { norm, space, kind: Kind::Bound }
+    }
+
+    /// The same, as closely as this.
+    #[must_use]
+    pub fn kind(self, kind: Kind) -> Self {
+        Self { kind, ..self }
+    }
+}
+
+impl Norm {
+    /// The length of a gradient by the dual norm: how much the largest step of length 1 changes a linear function.
+    #[inline(always)]
+    pub(crate) fn dual(self, gradient: impl Iterator<Item = f64>) -> f64 {
+        match self {
+            Self::L2 => gradient.fold(0.0, |sum, g| sum + g * g).sqrt(),
+            Self::Linf => gradient.fold(0.0, |sum, g| sum + g.abs()),
+            Self::L1 => gradient.fold(0.0, |most, g| g.abs().max(most)),
+        }
+    }
+}
+
+/// The steps `v` of length 1 at most, as they move a mapped row: `z + B v`.
+///
+/// `B` is `L` times a diagonal matrix that says how far each prepared feature moves with its own step, without the columns of
+/// features that cannot move; none where the mapped row itself moves.
+#[derive(Debug, Clone)]
+pub(crate) struct Ball {
+    norm: Norm,
+    /// `B^T`, a row per feature that can move.
+    transposed: Option<Matrix>,
+    /// The prepared features that can move, and how far each moves per step.
+    moving: Vec<(usize, f64)>,
+    /// A learned distance of 1 is at least this long a step.
+    factor: f64,
+}
+
+impl Ball {
+    /// The ball of the learned distance.
+    pub(crate) fn learned() -> Self {
+        Self { norm: Norm::L2, transposed: None, moving: Vec::new(), factor: 1.0 }
+    }
+
+    /// The ball of a norm where feature `k` moves by `moves[k]` per step: not at all at 0.
+    ///
+    /// # Errors
+    /// If no feature can move, or the largest singular value cannot be computed.
+    pub(crate) fn new(metric: &Metric, norm: Norm, moves: &[f64]) -> Result<Self> {
+        let moving: Vec<(usize, f64)> = moves.iter().copied().enumerate().filter(|(_, m)| *m != 0.0).collect();
+        if moving.is_empty() {
+            return Err(Error::parameter(
+                "radius",
+                "no column of the model is a number that can move a little: categories and yes/no columns change at once; \
+                 ask for `space = prepared`",
+            ));
+        }
+        let factor = metric.factor();
+        let mut transposed = Matrix::zeros(moving.len(), metric.rank());
+        for (r, &(k, per_step)) in moving.iter().enumerate() {
+            for (c, v) in transposed.row_mut(r).iter_mut().enumerate() {
+                *v = factor[(c, k)] * per_step;
+            }
+        }
+        let factor = 1.0 / operator_norm_above(&transposed, norm)?;
+        Ok(Self { norm, transposed: Some(transposed), moving, factor })
+    }
+
+    pub(crate) fn norm(&self) -> Norm {
+        self.norm
+    }
+
+    /// What a radius in the learned distance is worth in this ball: a step that is shorter moves the mapped row by less. It is
+    /// how a classifier that knows a radius in the learned distance alone has one in every norm.
+    pub(crate) fn of_learned(&self, radius: f64) -> f64 {
+        if radius == 0.0 { 0.0 } else { radius * self.factor }
+    }
+}
+
+/// A bound of `|B v|_2` over the steps of length 1 at most, from `B^T`.
+fn operator_norm_above(transposed: &Matrix, norm: Norm) -> Result<f64> {
+    let columns = (0..transposed.rows()).map(|k| Norm::L2.dual(transposed.row(k).iter().copied()));
+    let above = 1.0 + 8.0 * (transposed.rows() + transposed.cols() + 4) as f64 * f64::EPSILON;
+    let spectral = || Ok(linalg::spectral_norm_above(transposed)? * above);
+    Ok(match norm {
+        Norm::L2 => spectral()?,
+        // The ends of the ball are steps of one feature.
+        Norm::L1 => columns.fold(0.0, f64::max) * above,
+        Norm::Linf => (columns.sum::<f64>() * above).min(spectral()? * (transposed.rows() as f64).sqrt() * above),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_learned_radius_is_worth_what_the_strongest_step_allows() {
+        let metric = Metric::new(Matrix::from_rows(&[[3.0, 0.0, 0.0], [0.0, 4.0, 1.0]])).unwrap();
+        let worth = |norm, moves: &[f64]| Ball::new(&metric, norm, moves).unwrap().of_learned(2.0);
+        let near = |a: f64, b: f64| a <= b && a > b * (1.0 - 1e-9);
+        assert!(near(worth(Norm::L1, &[1.0, 1.0, 1.0]), 2.0 / 4.0));
+        assert!(near(worth(Norm::L2, &[1.0, 1.0, 0.0]), 2.0 / 4.0));
+        assert!(near(worth(Norm::L2, &[1.0, 0.5, 0.0]), 2.0 / 3.0));
+        // Steps of (1, 1, 1) stretch by the root of 34, and the bounds are 8 and the root of 3 times 17.
+        assert!(near(worth(Norm::Linf, &[1.0, 1.0, 1.0]), 2.0 / 51.0_f64.sqrt()));
+        assert_eq!(Ball::learned().of_learned(2.0), 2.0);
+        assert!(Ball::new(&metric, Norm::L2, &[0.0; 3]).is_err());
+    }
+}
