@@ -46,16 +46,23 @@ pub(crate) struct Column {
     own: Own,
 }
 
-/// What can be said about one column.
-#[derive(Parser, Clone)]
-#[command(no_binary_name = true, disable_help_flag = true)]
-struct Own {
+/// What can be said about one column, or about all.
+#[derive(clap::Args, Clone)]
+pub(super) struct Own {
     #[command(flatten)]
     lip: LipArgs,
     #[command(flatten)]
     rivals: RivalArgs,
     #[command(flatten)]
-    prediction: PredictionArgs,
+    pub(super) prediction: PredictionArgs,
+}
+
+/// The same as words by themselves.
+#[derive(Parser)]
+#[command(no_binary_name = true, disable_help_flag = true)]
+struct Words {
+    #[command(flatten)]
+    own: Own,
 }
 
 impl Own {
@@ -74,18 +81,16 @@ pub(super) struct Shared {
 
 impl Shared {
     /// What was given for all columns; each option must belong to one of them.
-    pub(super) fn new(lip: &LipArgs, rivals: &RivalArgs, columns: &[Column]) -> Result<Self> {
-        let mut given = lip.given();
-        given.extend(rivals.given());
-        let start = rivals.warm_start().map(|_| "warm_start".to_owned());
-        for option in given.keys().chain(&start) {
+    pub(super) fn new(own: &Own, columns: &[Column]) -> Result<Self> {
+        let (given, start) = (own.given(), own.rivals.warm_start());
+        for option in given.keys().map(String::as_str).chain(start.map(|_| "warm_start")) {
             if let Some(first) = columns.first()
                 && !columns.iter().any(|c| options::has(&c.method.base(), option))
             {
                 options::check(option, first.method, COLUMN)?;
             }
         }
-        Ok(Self { given, warm_start: rivals.warm_start().map(Into::into) })
+        Ok(Self { given, warm_start: start.map(Into::into) })
     }
 }
 
@@ -115,7 +120,7 @@ pub(super) fn column(text: &str) -> std::result::Result<Column, String> {
             _ => options.push(format!("--{part}")),
         }
     }
-    let own = Own::try_parse_from(&options).map_err(|e| {
+    let own = Words::try_parse_from(&options).map(|words| words.own).map_err(|e| {
         let first = e.to_string();
         let first = first.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
         format!("{first}; give options as in `lip-i:c=0.1:slack=pair`")

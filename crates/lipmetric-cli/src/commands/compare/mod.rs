@@ -8,12 +8,11 @@ mod table;
 
 use crate::failure::{Failure, Result};
 use crate::input::{PrepareArgs, ReadArgs, RoleArgs};
-use crate::method::{LipArgs, PredictionArgs, time_limit};
+use crate::method::time_limit;
 use crate::output;
-use crate::rivals::RivalArgs;
 use crate::session::Session;
 use beside::PaperReport;
-use columns::{Column, Shared, USUAL, column};
+use columns::{Column, Own, Shared, USUAL, column};
 use lipmetric::data::Table;
 use lipmetric::evaluate::{Analysis, Comparison, Entry, Protocol};
 use lipmetric::method::Spec;
@@ -54,11 +53,7 @@ pub(crate) struct Args {
     #[arg(long, value_parser = column, value_delimiter = ',', value_name = "METHODS", default_values = USUAL)]
     methods: Vec<Column>,
     #[command(flatten)]
-    lip: LipArgs,
-    #[command(flatten)]
-    rivals: RivalArgs,
-    #[command(flatten)]
-    prediction: PredictionArgs,
+    all: Own,
     #[command(flatten)]
     prepare: PrepareArgs,
     #[command(flatten)]
@@ -110,9 +105,9 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
     let begun = Instant::now();
     let limit = time_limit(args.time_limit)?;
     let against = reference(args)?;
-    let shared = Shared::new(&args.lip, &args.rivals, &args.methods)?;
+    let shared = Shared::new(&args.all, &args.methods)?;
     let specs = args.methods.iter().map(|column| column.spec(&shared)).collect::<Result<Vec<_>>>()?;
-    let predict = |(column, spec): (&Column, &Spec)| column.classifier(spec, &args.prediction);
+    let predict = |(column, spec): (&Column, &Spec)| column.classifier(spec, &args.all.prediction);
     let classifiers = args.methods.iter().zip(&specs).map(predict).collect::<Result<Vec<_>>>()?;
     let starts = args.methods.iter().map(|column| column.start(&shared)).collect::<Result<Vec<_>>>()?;
     let subjects = subjects(args, session)?;
