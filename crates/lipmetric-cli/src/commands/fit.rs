@@ -215,6 +215,7 @@ pub(crate) fn describe_preparation(preparation: &Preparation) -> String {
                 (*missing, short(*fill), becomes)
             }
             (Step::Level { missing, .. }, _) => (*missing, String::new(), String::new()),
+            (other, _) => (0, String::new(), format!("{other:?}")),
         };
         let fill = if preparation.fill() == lipmetric::prepare::Fill::Error { "(refused)".to_owned() } else { fill };
         table.row([feature.name.clone(), kind, missing.to_string(), fill, becomes]);

@@ -62,6 +62,7 @@ names!(Scaling, "scale", "none" => Scaling::None, "standard" => Scaling::Standar
 /// What was learned for one feature.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
+#[non_exhaustive]
 pub enum Step {
     /// A numeric or boolean feature becomes `(value - offset) / scale`.
     Number {

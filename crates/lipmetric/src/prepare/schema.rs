@@ -8,6 +8,7 @@ use std::collections::HashMap;
 /// What a column holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Kind {
     /// Numbers.
     Numeric,
@@ -43,6 +44,7 @@ impl std::fmt::Display for Kind {
 /// How the cells of a column become numbers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Encoding {
     /// As they are.
     Numeric,
