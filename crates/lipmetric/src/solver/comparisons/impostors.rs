@@ -13,14 +13,10 @@ const MARGIN: f64 = 0.1;
 const MARGINS: (f64, f64) = (0.02, 1.0);
 /// What the margin is multiplied by where the lists cost more than a scan of all pairs.
 const HALVED: f64 = 0.5;
-/// Lists that were used more often than this are made narrower, ...
-const LONG_USED: usize = 12;
-/// ... by this factor; ...
-const NARROWER: f64 = 0.7;
-/// ... those that did not last longer than this wider, ...
-const WORN_OUT: usize = 3;
-/// ... by this one.
-const WIDER: f64 = 1.5;
+/// Lists that were used more often than this are made narrower, by this factor; ...
+const NARROWER: (usize, f64) = (12, 0.7);
+/// ... those that were worn out after this many uses wider, by this one.
+const WIDER: (usize, f64) = (3, 1.5);
 /// Pairs are scanned this many times as fast as listed rows are measured, about.
 const PER_SCAN: usize = 64;
 /// What distances may be off by when the lists are said to be complete: many times their rounding.
@@ -151,10 +147,10 @@ impl Lists {
         }
         // Soon worn out: wider lists, unless going through them costs more than making them; long in use: narrower ones.
         if self.made.is_some() {
-            let factor = if self.others.len() > self.dear(problem) || self.uses > LONG_USED {
-                NARROWER
-            } else if self.uses <= WORN_OUT {
-                WIDER
+            let factor = if self.others.len() > self.dear(problem) || self.uses > NARROWER.0 {
+                NARROWER.1
+            } else if self.uses <= WIDER.0 {
+                WIDER.1
             } else {
                 1.0
             };

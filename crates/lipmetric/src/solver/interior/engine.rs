@@ -35,10 +35,9 @@ const LIKELY: (f64, f64) = (0.04, 0.6);
 const NEAR_GAP: f64 = 0.3;
 /// The part of the complementarity that leaving the feasible region may cost.
 const MAY_COST: f64 = 0.5;
-/// The part of a step that is kept where lifting costs too much, of the part that would cost what is allowed; ...
-const RETREAT: f64 = 0.9;
-/// ... so often, and then the whole step is taken back.
-const RETREATS: usize = 4;
+/// So often this part of a step is kept where lifting costs too much, relative to the part that would cost what is allowed; then
+/// the whole step is taken back.
+const RETREAT: (usize, f64) = (4, 0.9);
 /// The range of the relative distances from being tight within which pairs get a row.
 const NEARNESS: (f64, f64) = (1e-7, 0.3);
 /// How far above the longest pair the diameter is lifted, as a part of what the complementarity is worth: strictly, but hardly.
@@ -226,14 +225,14 @@ impl<'a> Engine<'a> {
             let now = Embedding::new(self.cloud, &factor);
             let found = self.look(&now);
             let cost = self.cost_of_lifting(&found);
-            if cost <= allowed || retreats > RETREATS {
+            if cost <= allowed || retreats > RETREAT.0 {
                 self.lift(&found);
                 break (now, found, factor);
             }
             retreats += 1;
             blocking.extend(found.far.iter().filter(|f| f.0 > self.state.scalar).map(|f| (f.1, f.2, false)));
             blocking.extend(found.tight.iter().filter(|t| t.0 < 0.0).map(|t| (t.1, t.2, true)));
-            self.retreat(before, if retreats > RETREATS { 0.0 } else { RETREAT * allowed / cost });
+            self.retreat(before, if retreats > RETREAT.0 { 0.0 } else { RETREAT.1 * allowed / cost });
         };
         // What stood in the way of the whole step gets rows even if nothing else would give it one.
         for (i, j, push) in blocking {
