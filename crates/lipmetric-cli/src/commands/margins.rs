@@ -220,6 +220,7 @@ pub(crate) fn describe(report: &Report, place: &dyn Fn(usize) -> String) -> Stri
         local.row(std::iter::once(name.to_owned()).chain(figures).chain([s.infinite.to_string()]));
     }
     text += &local.render();
+    text += "margin / distance within the class above 1: the nearest row is one of the same class\n";
     if report.local_intra.infinite > 0 {
         text += "infinite: the row and its nearest row of the same class coincide\n";
     }

@@ -78,7 +78,7 @@ impl<'t> Parsed<'t> {
     /// The cells as numbers.
     pub(super) fn numbers(self) -> Result<Cells> {
         match self.odd.first() {
-            Some(&i) => Err(self.refuse(i, "a (finite) number")),
+            Some(&i) => Err(self.refuse(i, "a number")),
             None => Ok(Cells::Number(self.numbers)),
         }
     }

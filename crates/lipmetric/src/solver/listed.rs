@@ -46,7 +46,7 @@ fn rounded(t: f64, width: f64) -> (f64, f64) {
 }
 
 impl Problem {
-    /// `c` from which on the zero metric is optimal.
+    /// `c_max`: at this `c` and above, the zero metric is optimal.
     pub(crate) fn ceiling(&self) -> Result<f64> {
         let values = linalg::symmetric_eigenvalues(&self.scatter(&self.weights))?;
         Ok(values.last().copied().unwrap_or(0.0).max(0.0))

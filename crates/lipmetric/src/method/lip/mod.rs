@@ -153,7 +153,8 @@ parameters! {
         variant: Choose<Variant> as impl Into<Choose<Variant>> = Choose::Value(Variant::Intra),
         /// A slack per pair or per row.
         slack: Choose<Slack> as impl Into<Choose<Slack>> = Choose::Value(Slack::Instance),
-        /// The trade-off between the diameter and violated margins: larger is smoother.
+        /// The trade-off between the diameter and violated margins: a larger one gives a simpler metric, a smaller
+        /// one fits the rows more closely.
         trade_off: Choose<TradeOff> as impl Into<Choose<TradeOff>> = Choose::Value(TradeOff::USUAL),
         /// What the diameter is: the largest distance, as in the paper, the mean, or the mean of the longest.
         diameter: Choose<Diameter> as impl Into<Choose<Diameter>> = Choose::Value(Diameter::Maximum),

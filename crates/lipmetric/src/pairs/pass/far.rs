@@ -32,7 +32,7 @@ impl Query {
     }
 }
 
-/// The length from which on a pair is long.
+/// Pairs of this length and above are long.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Beyond {
     /// This length; of each point only the longest pairs are listed, two for each row of tiles.

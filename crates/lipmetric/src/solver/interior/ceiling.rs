@@ -1,4 +1,4 @@
-//! The trade-off from which on the zero metric is optimal.
+//! `c_max`: at this trade-off and above, the zero metric is optimal.
 //!
 //! With a slack per pair, `M = 0` is optimal exactly when `c >= c_max = max { <N, M> : max_P rho_M <= 1 }` with
 //! `N = sum_D w A`: a small problem of its own, whose dual is `min { sum eta : sum eta A >= N }`. With a slack per

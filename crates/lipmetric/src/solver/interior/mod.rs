@@ -25,7 +25,7 @@
 //! | `engine` | the loop |
 //! | `finish` | the last iterate as a solution: the least rank, multipliers by pair |
 //! | `path` | a sequence of trade-offs, each started from the one before |
-//! | `ceiling` | the trade-off from which on the zero metric is optimal |
+//! | `ceiling` | `c_max`: at this trade-off and above, the zero metric is optimal |
 //! | `tail_ceiling` | the same for the mean of the longest distances |
 
 mod admit;

@@ -1,4 +1,4 @@
-//! The trade-off from which on the zero metric is optimal, where the diameter is the mean of the longest distances.
+//! `c_max`: at this trade-off and above, the zero metric is optimal, where the diameter is the mean of the longest distances.
 //!
 //! `c_max = max { <N, M> : tail(M) <= 1 }` with `N = sum_D w A` and `tail` that mean. Any metric gives a lower bound,
 //! `<N, M> / tail(M)`; any multipliers `eta` of the tail (`sum eta = 1`, each at most `w / (level W)`) an upper one, the

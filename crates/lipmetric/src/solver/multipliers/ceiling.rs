@@ -1,4 +1,4 @@
-//! The trade-off from which on the zero metric is optimal.
+//! `c_max`: at this trade-off and above, the zero metric is optimal.
 //!
 //! `c_max = max { <N, M> : max_P rho_M <= 1 }` with `N = sum_D w A`. It is one over the smallest diameter of a metric under
 //! which the mean different-label pair is apart: a problem of the usual form with a single row that pushes, of large cap.

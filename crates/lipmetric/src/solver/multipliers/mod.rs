@@ -14,7 +14,7 @@
 //! |---|---|
 //! | `newton` | the Newton direction |
 //! | `streamed` | the same method where there are too many pairs to give each a row |
-//! | `ceiling` | the trade-off from which on the zero metric is optimal |
+//! | `ceiling` | `c_max`: at this trade-off and above, the zero metric is optimal |
 
 mod ceiling;
 mod newton;

@@ -77,7 +77,7 @@ const LEFT: f64 = 0.1;
 const ROUNDING: f64 = 1e-13;
 /// A gap that is not below this part of the least one is no progress.
 const PROGRESS: f64 = 0.999;
-/// Pairs from which on none gets a row of its own.
+/// With this many pairs or more, none gets a row of its own.
 const MANY_PAIRS: f64 = 1e6;
 /// The first penalty of the maximum, relative to `c` over the diameter: so small that many long pairs share the multiplier.
 const PULL: f64 = 0.1;

@@ -18,7 +18,7 @@ const FLATNESS: [Option<f64>; 4] = [None, Some(0.3), Some(0.1), Some(0.03)];
 /// Only the longest pair is asked for, among those longer than this part of it.
 const LONG: f64 = 0.9;
 
-/// The bound from multipliers that are all equal: a fair one where nearly all pairs can be told apart.
+/// The bound from multipliers that are all equal: a fair one where nearly all pairs of different class can be separated.
 pub(crate) fn even_bound(cloud: &Cloud, mean: &Matrix, c: f64) -> Result<f64> {
     let (push, mut pull) = (different_sum(cloud), mean.clone());
     pull.as_mut_slice().iter_mut().for_each(|v| *v *= c);
@@ -54,7 +54,7 @@ pub(crate) fn first_factor(cloud: &Cloud, settings: &Settings, start: Option<&Ma
     for mut factor in candidates {
         let found = survey(&part, &Embedding::new(&part, &factor), &query);
         let (t, value) = found.rescaled(settings.c * share, everything);
-        // At the smallest multiples nothing is told apart: one under which the longest pair is just apart is a better start.
+        // At the smallest multiples no pair is separated: one that just separates the longest pair is a better start.
         let t = t.max(2.0 / found.longest.max(LEAST)).sqrt();
         factor.as_mut_slice().iter_mut().for_each(|v| *v *= t);
         if best.as_ref().is_none_or(|b| value < b.0) {
