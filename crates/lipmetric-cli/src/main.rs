@@ -6,6 +6,7 @@ mod failure;
 mod input;
 mod method;
 mod output;
+mod radius;
 mod resources;
 mod rivals;
 mod session;

@@ -3,9 +3,10 @@ use crate::failure::Result;
 use crate::input::{DataArgs, PrepareArgs, RoleArgs};
 use crate::method::MethodArgs;
 use crate::output::{self, Align, TextTable, counted, short};
+use crate::radius::CertifiedArgs;
 use crate::session::Session;
 use lipmetric::data::{Split, folds, holdouts};
-use lipmetric::evaluate::{ClassScore, Confusion, Summary, trials};
+use lipmetric::evaluate::{ClassScore, Confusion, Summary, certified_trials};
 use lipmetric::lipschitz::certified_accuracy;
 use lipmetric::method::Method;
 use lipmetric::model::Predictor;
@@ -23,6 +24,7 @@ use std::path::PathBuf;
 Examples:
   lipmetric evaluate --data echo --repeats 20
   lipmetric evaluate --data echo --method nn --folds 10 --k 5 --json
+  lipmetric evaluate --data cancer --method lmnn --radius 0,0.1,0.5 --radius-norm linf
   lipmetric fit --data echo --k 1 --model echo.lip
   lipmetric datasets export echo -o test.csv
   lipmetric evaluate test.csv --model echo.lip --radius 0,0.1")]
@@ -50,9 +52,8 @@ pub(crate) struct Args {
     /// Seed of the random splits
     #[arg(long, value_name = "SEED", default_value_t = 0, help_heading = "Splits")]
     seed: u64,
-    /// With --model: also the certified accuracy at these radii (distances in the learned metric), separated by commas
-    #[arg(long, value_name = "RADII", value_delimiter = ',', requires = "model", help_heading = "Output")]
-    radius: Vec<f64>,
+    #[command(flatten)]
+    certified: CertifiedArgs,
     /// Print the result as JSON
     #[arg(long, help_heading = "Output")]
     json: bool,
@@ -75,6 +76,9 @@ struct Report {
     confusion: Vec<Vec<usize>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     certified: Vec<CertifiedAccuracy>,
+    /// What the radii are of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    radius: Option<String>,
 }
 
 /// The part of the rows that is predicted rightly, whatever is done to them within a distance.
@@ -106,10 +110,10 @@ fn judge_model(args: &Args, path: &PathBuf, session: &Session) -> Result<Report>
         let labels = schema.labels_as(&batch, &classes)?;
         classes = labels.classes().to_vec();
         truth.extend_from_slice(labels.codes());
-        if args.radius.is_empty() {
+        if args.certified.radius.is_empty() {
             predicted.extend(predictor.predict(&batch)?.into_iter().map(|label| (label, 0.0)));
         } else {
-            predicted.extend(predictor.radii(&batch)?.iter().map(|c| (c.prediction.label, c.radius)));
+            predicted.extend(predictor.certify(&batch, args.certified.asked()?)?);
         }
     }
     let mut confusion = Confusion::new(classes);
@@ -117,9 +121,9 @@ fn judge_model(args: &Args, path: &PathBuf, session: &Session) -> Result<Report>
         confusion.add(truth, predicted);
     }
     let mut report = Report::new(format!("{} on {}", path.display(), stream.origin()), &confusion, Vec::new());
-    if !args.radius.is_empty() {
-        let certified = args.radius.iter().zip(certified_accuracy(&predicted, &truth, &args.radius)?);
-        report.certified = certified.map(|(&radius, accuracy)| CertifiedAccuracy { radius, accuracy }).collect();
+    if !args.certified.radius.is_empty() {
+        let accuracies = certified_accuracy(&predicted, &truth, &args.certified.radius)?;
+        report.certify(&args.certified, accuracies);
     }
     Ok(report)
 }
@@ -142,7 +146,8 @@ fn judge_method(args: &Args, session: &Session) -> Result<Report> {
             ),
         ),
     };
-    let trials = trials(&data, &recipe, &splits, &session.supervisor("splits", None))?;
+    let asked = args.certified.certification()?;
+    let trials = certified_trials(&data, &recipe, &splits, asked.as_ref(), &session.supervisor("splits", None))?;
     session.go_on()?;
     let mut confusion = Confusion::new(data.labels.classes().to_vec());
     for trial in &trials {
@@ -154,7 +159,10 @@ fn judge_method(args: &Args, session: &Session) -> Result<Report> {
     }
     let accuracies = trials.iter().map(|t| t.confusion.accuracy()).collect();
     let judged = format!("{} on {}, {how}", spec.name(), table.origin);
-    Ok(Report::new(judged, &confusion, accuracies))
+    let mut report = Report::new(judged, &confusion, accuracies);
+    let mean = |at: usize| trials.iter().map(|t| t.certified[at]).sum::<f64>() / trials.len().max(1) as f64;
+    report.certify(&args.certified, (0..args.certified.radius.len()).map(mean).collect());
+    Ok(report)
 }
 
 impl Report {
@@ -172,7 +180,14 @@ impl Report {
             classes: confusion.scores(),
             confusion: confusion.counts().to_vec(),
             certified: Vec::new(),
+            radius: None,
         }
+    }
+
+    fn certify(&mut self, args: &CertifiedArgs, accuracies: Vec<f64>) {
+        let radii = args.radius.iter().zip(accuracies);
+        self.certified = radii.map(|(&radius, accuracy)| CertifiedAccuracy { radius, accuracy }).collect();
+        self.radius = (!self.certified.is_empty()).then(|| args.describe());
     }
 }
 
@@ -193,7 +208,8 @@ fn describe(report: &Report) -> String {
     facts.row(["balanced accuracy", &percent(report.balanced_accuracy), ""]);
     facts.row(["macro F1", &percent(report.macro_f1), ""]);
     for c in &report.certified {
-        facts.row([&format!("certified accuracy at radius {}", short(c.radius)), &percent(c.accuracy), ""]);
+        let of = report.radius.as_deref().unwrap_or_default();
+        facts.row([&format!("certified accuracy at radius {}", short(c.radius)), &percent(c.accuracy), of]);
     }
     text += &facts.render();
     text += "\n";

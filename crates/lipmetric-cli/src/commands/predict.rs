@@ -1,9 +1,13 @@
 use super::shared::{BatchArgs, RowArgs};
 use crate::failure::{Failure, Result};
+use crate::radius::NormArgs;
 use crate::session::Session;
+use clap::ValueEnum;
 use lipmetric::classify::Prediction;
-use lipmetric::data::Column;
-use lipmetric::model::{Certified, Classifier, Predictor};
+use lipmetric::data::{Column, Table};
+use lipmetric::model::{Classifier, Counterfactual, Predictor, Rows};
+use lipmetric::prepare::Encoding;
+use lipmetric::robust::{Kind, Radius, Space};
 use lipmetric_io::model::load_model;
 
 /// The column of predicted classes.
@@ -20,6 +24,7 @@ Examples:
   lipmetric fit --data haberman --k 1 --model h.lip
   lipmetric predict --model h.lip --data haberman
   lipmetric predict --model h.lip --data haberman --proba --radius -o out.csv
+  lipmetric predict --model h.lip --data haberman --radius=exact --counterfactual
   lipmetric datasets export haberman | lipmetric predict --model h.lip -
   lipmetric fit --data echo --method lip-i --classifier extension --model f.lip
   lipmetric predict --model f.lip --data echo --value --proba")]
@@ -44,12 +49,29 @@ pub(crate) struct Args {
     /// [default: the model's, one half]
     #[arg(long, value_name = "ALPHA")]
     alpha: Option<f64>,
-    /// Add the certified radius: a row that moves by less keeps its predicted class. In the learned metric (radius), and as a
-    /// Euclidean distance on the prepared features (radius_prepared)
+    /// Add the certified radius: a row that moves by less keeps its predicted class. In the learned metric (radius), on the
+    /// prepared features (radius_prepared) and in the units of the input's numeric columns (radius_input). `--radius` gives a
+    /// certified lower bound, `--radius=exact` the distance to the nearest point of another class (one nearest neighbour or
+    /// the extension, norm l2)
+    #[arg(long, value_enum, value_name = "KIND", num_args = 0..=1, require_equals = true, default_missing_value = "bound", help_heading = "Output")]
+    radius: Option<KindChoice>,
+    #[command(flatten, next_help_heading = "Output")]
+    norm: NormArgs,
+    /// Add the nearest row that is predicted as another class: its class (counterfactual), how far it is on the prepared
+    /// features (counterfactual_distance), the value of each column there (under the column's name) and the changes
+    /// (change:COLUMN). Only numeric columns change. For one nearest neighbour and the extension
     #[arg(long, help_heading = "Output")]
-    radius: bool,
+    counterfactual: bool,
     #[command(flatten)]
     rows: RowArgs,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum KindChoice {
+    /// A certified lower bound
+    Bound,
+    /// The distance to the nearest point of another class
+    Exact,
 }
 
 pub(crate) fn run(args: &Args, session: &Session) -> Result {
@@ -58,23 +80,63 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
     let predictor = Predictor::new(model)?;
     args.batches.run(&args.rows, predictor.model(), PREDICTION, session, |batch| {
         let rows = args.rows.of(batch);
-        if args.radius {
-            let certified = predictor.radii(rows)?;
-            let told: Vec<&Prediction> = certified.iter().map(|c| &c.prediction).collect();
-            let radii = |name: &str, radius: fn(&Certified) -> f64| {
-                Column::numbers(name, certified.iter().map(radius).collect())
-            };
-            let mut columns = detailed(args, &predictor, &told);
-            columns.push(radii("radius", |c| c.radius));
-            columns.push(radii("radius_prepared", |c| c.radius_prepared));
-            Ok(columns)
-        } else if args.proba || args.distance || args.margin || args.value {
-            let told = predictor.explain(rows)?;
-            Ok(detailed(args, &predictor, &told.iter().collect::<Vec<_>>()))
+        let mut columns = if args.proba || args.distance || args.margin || args.value {
+            detailed(args, &predictor, &predictor.explain(rows)?)
         } else {
-            Ok(vec![predictions(&predictor, predictor.predict(rows)?)])
+            vec![predictions(&predictor, predictor.predict(rows)?)]
+        };
+        if let Some(kind) = args.radius {
+            columns.extend(radii(args, kind, &predictor, rows)?);
         }
+        if args.counterfactual {
+            columns.extend(counterfactuals(&predictor, batch, rows)?);
+        }
+        Ok(columns)
     })
+}
+
+/// The radius in each space that the model has.
+fn radii(args: &Args, kind: KindChoice, predictor: &Predictor, rows: Rows<'_>) -> Result<Vec<Column>> {
+    let kind = match kind {
+        KindChoice::Bound => Kind::Bound,
+        KindChoice::Exact => Kind::Exact,
+    };
+    let mut spaces = vec![("radius", Space::Learned), ("radius_prepared", Space::Prepared)];
+    if predictor.model().preparation.units().iter().any(Option::is_some) {
+        spaces.push(("radius_input", Space::Input));
+    }
+    let column = |(name, space): (&str, Space)| {
+        let certified = predictor.certify(rows, Radius::new(args.norm.norm(), space).kind(kind))?;
+        Ok(Column::numbers(name, certified.into_iter().map(|(_, radius)| radius).collect()))
+    };
+    spaces.into_iter().map(column).collect()
+}
+
+/// The nearest row of another class: its class, how far it is, its values and the changes. Cells are missing where there is none.
+fn counterfactuals(predictor: &Predictor, batch: &Table, rows: Rows<'_>) -> Result<Vec<Column>> {
+    let found = predictor.counterfactuals(rows, Space::Prepared)?;
+    let each = |name: String, value: &dyn Fn(&Counterfactual) -> Option<f64>| {
+        Column::numbers(name, found.iter().map(|f| f.as_ref().and_then(value).unwrap_or(f64::NAN)).collect())
+    };
+    let class = |f: &Option<Counterfactual>| f.as_ref().map_or("", |f| predictor.class(f.other));
+    let mut columns = vec![
+        Column::texts("counterfactual", found.iter().map(class)),
+        each("counterfactual_distance".to_owned(), &|f| Some(f.distance)),
+    ];
+    let schema = predictor.model().preparation.schema();
+    let features = || schema.features.iter().enumerate();
+    let numeric = |encoding: &Encoding| matches!(encoding, Encoding::Numeric);
+    for (k, feature) in features() {
+        if numeric(&feature.encoding) {
+            columns.push(each(feature.name.clone(), &|f| f.numbers[k]));
+        } else if let Some(at) = batch.position(&feature.name) {
+            columns.push(batch.columns[at].clone());
+        }
+    }
+    for (k, feature) in features().filter(|(_, f)| numeric(&f.encoding)) {
+        columns.push(each(format!("change:{}", feature.name), &|f| f.changes[k]));
+    }
+    Ok(columns)
 }
 
 /// Refuses what the model's classifier does not have, and gives it the share that was asked for.
@@ -108,7 +170,7 @@ fn predictions(predictor: &Predictor, labels: impl IntoIterator<Item = u32>) -> 
     Column::texts(PREDICTION, labels.into_iter().map(|label| predictor.class(label)))
 }
 
-fn detailed(args: &Args, predictor: &Predictor, rows: &[&Prediction]) -> Vec<Column> {
+fn detailed(args: &Args, predictor: &Predictor, rows: &[Prediction]) -> Vec<Column> {
     let numbers = |name: String, value: &dyn Fn(&Prediction) -> f64| {
         Column::numbers(name, rows.iter().map(|row| value(row)).collect())
     };

@@ -18,7 +18,20 @@ const RENAMED: [(&str, &[&str]); 7] = [
 ];
 
 /// Names in messages of the libraries that are no field of a method.
-const OTHERS: [&str; 9] = ["classifier", "fill", "from", "header", "ignore", "k", "kind", "label", "unseen"];
+const OTHERS: [&str; 12] = [
+    "alpha",
+    "classifier",
+    "fill",
+    "from",
+    "header",
+    "ignore",
+    "k",
+    "kind",
+    "label",
+    "radius_space",
+    "unseen",
+    "weights",
+];
 
 /// What the libraries name that is a command here; its argument follows.
 const COMMANDS: [(&str, &str); 2] = [("fetch", "lipmetric datasets fetch"), ("save_model", "lipmetric fit --model")];

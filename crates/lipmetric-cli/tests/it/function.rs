@@ -140,7 +140,7 @@ fn what_does_not_go_together_is_refused_with_the_remedy() {
         (&["predict", "--data", "echo", "--model", "v.lip", "--value"], "--classifier extension"),
         (&["predict", "--data", "echo", "--model", "v.lip", "--alpha", "0.5"], "--alpha"),
         (&["predict", "--data", "echo", "--model", "f.lip", "--alpha", "2"], "0 to 1"),
-        (&["predict", "--data", "echo", "--model", "f.lip", "--radius"], "`--classifier nearest` and `--k 1`"),
+        (&["predict", "--data", "echo", "--model", "f.lip", "--radius", "--alpha", "0.2"], "`--alpha 0.5` only"),
         (&["compare", "echo", "--methods", "lip-i:classifier=extension:k=3"], "lip-i:classifier=extension:k=3"),
     ] {
         let error = room.fails(2, args);

@@ -237,14 +237,14 @@ fn margins_are_the_same_wherever_they_are_told() {
 }
 
 #[test]
-fn a_radius_is_half_the_margin_and_certified_accuracy_falls_with_it() {
+fn a_radius_is_half_the_margin_or_more_and_certified_accuracy_falls_with_it() {
     let room = Room::new();
     room.ok(&["fit", "--data", "cancer", "--method", "lip-i", "--c", "1", "--model", "m.lip"]);
     let out = room.ok(&["predict", "--data", "cancer", "--model", "m.lip", "--margin", "--radius", "--no-header"]);
     for line in out.lines() {
         let cells: Vec<f64> = line.split(',').skip(1).map(|c| c.parse().unwrap()).collect();
-        assert!((cells[1] - cells[0] / 2.0).abs() <= 1e-9 * cells[0].abs().max(1.0), "{line}");
-        assert!(cells[1] >= 0.0 && cells[2] >= 0.0, "{line}");
+        assert!(cells.len() == 4 && cells[1] >= cells[0] / 2.0 * (1.0 - 1e-9), "{line}");
+        assert!(cells[2] >= 0.0 && cells[3] >= cells[2] * 0.1, "{line}");
     }
     let judged = room.json(&["evaluate", "--data", "cancer", "--model", "m.lip", "--radius", "0,0.1,0.5,2", "--json"]);
     let certified: Vec<f64> =
@@ -252,6 +252,4 @@ fn a_radius_is_half_the_margin_and_certified_accuracy_falls_with_it() {
     assert_eq!(certified[0], judged["accuracy"].as_f64().unwrap());
     assert!(certified.windows(2).all(|w| w[1] <= w[0]), "{certified:?}");
     assert!(room.fails(2, &["evaluate", "--data", "cancer", "--model", "m.lip", "--radius=-1"]).contains("--radius"));
-    room.ok(&["fit", "--data", "cancer", "--k", "3", "--method", "nn", "--model", "k3.lip"]);
-    assert!(room.fails(2, &["predict", "--data", "cancer", "--model", "k3.lip", "--radius"]).contains("with `--k 1`"));
 }

@@ -13,6 +13,7 @@ mod golden;
 mod learning;
 mod near_rows;
 mod rivals;
+mod robustness;
 mod snapshots;
 mod spec;
 mod verify;

@@ -71,7 +71,7 @@ pub struct OnOne {
 }
 
 fn accuracies(cell: &Cell) -> Option<Vec<f64>> {
-    cell.trials.iter().map(|t| Some(t.as_ref().ok()?.confusion.accuracy())).collect()
+    cell.trials.iter().map(|t| Some(t.as_ref().ok()?.score())).collect()
 }
 
 impl Analysis {

@@ -1,5 +1,5 @@
 use super::statistics::ranks;
-use super::{Advance, Trial, jobs};
+use super::{Advance, Certification, Trial, jobs};
 use crate::data::{Split, holdouts};
 use crate::model::Recipe;
 use crate::prepare::Dataset;
@@ -16,13 +16,34 @@ pub fn trials(
     splits: &[Split],
     supervisor: &dyn Supervisor,
 ) -> Result<Vec<Trial>> {
-    let trials = jobs::run(splits.len(), 1, |_| 0, supervisor, |job| trial(data, recipe, &splits[job], supervisor));
+    certified_trials(data, recipe, splits, None, supervisor)
+}
+
+/// The same with certified accuracies.
+///
+/// # Errors
+/// As [`trials`]; or if the classifier certifies no such radius.
+pub fn certified_trials(
+    data: &Dataset,
+    recipe: &Recipe<'_>,
+    splits: &[Split],
+    asked: Option<&Certification>,
+    supervisor: &dyn Supervisor,
+) -> Result<Vec<Trial>> {
+    let one = |job: usize| trial(data, recipe, &splits[job], asked, supervisor);
+    let trials = jobs::run(splits.len(), 1, |_| 0, supervisor, one);
     trials.into_iter().map(|trial| trial.flatten().unwrap_or(Err(Error::Interrupted))).collect()
 }
 
 /// One trial; `None` if it was given up on the way.
-fn trial(data: &Dataset, recipe: &Recipe<'_>, split: &Split, supervisor: &dyn Supervisor) -> Option<Result<Trial>> {
-    let trial = Trial::run(recipe, data, split, &mut *supervisor.observer());
+fn trial(
+    data: &Dataset,
+    recipe: &Recipe<'_>,
+    split: &Split,
+    asked: Option<&Certification>,
+    supervisor: &dyn Supervisor,
+) -> Option<Result<Trial>> {
+    let trial = Trial::certified(recipe, data, split, asked, &mut *supervisor.observer());
     match &trial {
         Ok(t) if t.outcome.status == Status::Interrupted => None,
         Err(Error::Interrupted) => None,
@@ -101,11 +122,18 @@ impl Summary {
 }
 
 impl Cell {
-    /// Accuracy over the splits, if every one of them could be fitted.
+    /// Accuracy over the splits, plain or certified as the trials are judged, if every one of them could be fitted.
     #[must_use]
     pub fn accuracy(&self) -> Option<Summary> {
+        let values: Option<Vec<f64>> = self.trials.iter().map(|t| Some(t.as_ref().ok()?.score())).collect();
+        Summary::of(&values?)
+    }
+
+    /// The certified accuracy at the radius of this number over the splits, if every one of them could be fitted.
+    #[must_use]
+    pub fn certified(&self, at: usize) -> Option<Summary> {
         let values: Option<Vec<f64>> =
-            self.trials.iter().map(|t| Some(t.as_ref().ok()?.confusion.accuracy())).collect();
+            self.trials.iter().map(|t| t.as_ref().ok()?.certified.get(at).copied()).collect();
         Summary::of(&values?)
     }
 
@@ -176,6 +204,20 @@ impl Comparison {
         protocol: &Protocol,
         supervisor: &dyn Supervisor,
     ) -> Result<Self> {
+        Self::certified(subjects, entries, protocol, None, supervisor)
+    }
+
+    /// The same with certified accuracies.
+    ///
+    /// # Errors
+    /// As [`Self::run`]. A recipe whose classifier certifies no such radius is not an error: its cell says why.
+    pub fn certified(
+        subjects: &[Dataset],
+        entries: &[Entry<'_>],
+        protocol: &Protocol,
+        asked: Option<&Certification>,
+        supervisor: &dyn Supervisor,
+    ) -> Result<Self> {
         let mut splits = subjects
             .iter()
             .map(|s| {
@@ -193,7 +235,7 @@ impl Comparison {
             supervisor,
             |job| {
                 let (repeat, s, m) = (job / cells, job % cells / methods, job % methods);
-                trial(&subjects[s], &entries[m].recipe, &splits[s][repeat], supervisor)
+                trial(&subjects[s], &entries[m].recipe, &splits[s][repeat], asked, supervisor)
             },
         );
         let mut whole = 0;

@@ -8,7 +8,7 @@ pub mod statistics;
 mod trial;
 
 pub use analysis::{Against, Analysis, OnOne};
-pub use compare::{Cell, Comparison, Entry, Protocol, Summary, Supervisor, trials};
+pub use compare::{Cell, Comparison, Entry, Protocol, Summary, Supervisor, certified_trials, trials};
 pub use jobs::Advance;
 pub use score::{ClassScore, Confusion};
-pub use trial::Trial;
+pub use trial::{Certification, Trial};

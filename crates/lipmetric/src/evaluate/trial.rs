@@ -1,10 +1,12 @@
 use super::Confusion;
-use crate::Result;
 use crate::data::Split;
+use crate::lipschitz::certified_accuracy;
 use crate::method::Outcome;
 use crate::model::{Recipe, Rows};
 use crate::prepare::Dataset;
+use crate::robust::Radius;
 use crate::solver::Observer;
+use crate::{Error, Result};
 use std::time::Instant;
 
 /// What a recipe did on one split.
@@ -17,13 +19,48 @@ pub struct Trial {
     pub fit_seconds: f64,
     /// How the fit ended.
     pub outcome: Outcome,
+    /// The certified accuracy at each of the radii that were asked for.
+    pub certified: Vec<f64>,
+    /// Which of these the trial is judged by; by the plain accuracy where none is named.
+    pub judged_at: Option<usize>,
+}
+
+/// Certified accuracies that are asked for: at which lengths of which radius.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Certification {
+    /// The radius.
+    pub radius: Radius,
+    /// Its lengths.
+    pub at: Vec<f64>,
+    /// Which of these the trials are judged by, in place of the plain accuracy.
+    pub judged_at: Option<usize>,
+}
+
+impl Certification {
+    /// Certified accuracies beside the plain one.
+    ///
+    /// # Errors
+    /// If a length is negative or not a number.
+    pub fn new(radius: Radius, at: Vec<f64>) -> Result<Self> {
+        match at.iter().find(|r| r.is_nan() || **r < 0.0) {
+            Some(bad) => Err(Error::parameter("radius", format!("{bad} is not a length: give 0 or more"))),
+            None => Ok(Self { radius, at, judged_at: None }),
+        }
+    }
+
+    /// The same, with trials judged by the accuracy at the length of this number.
+    #[must_use]
+    pub fn judged_at(self, at: Option<usize>) -> Self {
+        Self { judged_at: at, ..self }
+    }
 }
 
 impl Trial {
     /// A result from elsewhere.
     #[must_use]
     pub fn new(confusion: Confusion, fit_seconds: f64, outcome: Outcome) -> Self {
-        Self { confusion, fit_seconds, outcome }
+        Self { confusion, fit_seconds, outcome, certified: Vec::new(), judged_at: None }
     }
 
     /// Fits on the split's training rows and predicts its test rows. Preparation, too, sees the training rows alone.
@@ -31,15 +68,46 @@ impl Trial {
     /// # Errors
     /// If the recipe cannot be fitted on these rows.
     pub fn run(recipe: &Recipe<'_>, data: &Dataset, split: &Split, observer: &mut dyn Observer) -> Result<Self> {
+        Self::certified(recipe, data, split, None, observer)
+    }
+
+    /// The same with certified accuracies.
+    ///
+    /// # Errors
+    /// As [`Self::run`]; or if the classifier certifies no such radius.
+    pub fn certified(
+        recipe: &Recipe<'_>,
+        data: &Dataset,
+        split: &Split,
+        asked: Option<&Certification>,
+        observer: &mut dyn Observer,
+    ) -> Result<Self> {
         let start = Instant::now();
         let model = recipe.fit(data, Some(&split.train), observer)?;
         let fit_seconds = start.elapsed().as_secs_f64();
         let prepared = model.preparation.apply_rows(&data.columns, &split.test)?;
-        let predicted = model.predict(Rows::Prepared(&prepared))?;
+        let rows = Rows::Prepared(&prepared);
+        let predicted: Vec<(u32, f64)> = match asked {
+            Some(asked) => model.certify(rows, asked.radius)?,
+            None => model.predict(rows)?.into_iter().map(|label| (label, 0.0)).collect(),
+        };
+        let truth: Vec<u32> = split.test.iter().map(|&i| data.labels.codes()[i]).collect();
         let mut confusion = Confusion::new(data.labels.classes().to_vec());
-        for (&i, &p) in split.test.iter().zip(&predicted) {
-            confusion.add(data.labels.codes()[i], p);
+        for (&truth, &(label, _)) in truth.iter().zip(&predicted) {
+            confusion.add(truth, label);
         }
-        Ok(Self::new(confusion, fit_seconds, model.outcome))
+        let mut trial = Self::new(confusion, fit_seconds, model.outcome);
+        if let Some(asked) = asked {
+            trial.certified = certified_accuracy(&predicted, &truth, &asked.at)?;
+            trial.judged_at = asked.judged_at;
+        }
+        Ok(trial)
+    }
+
+    /// What the trial is judged by: the accuracy, plain or certified.
+    #[must_use]
+    pub fn score(&self) -> f64 {
+        let certified = self.judged_at.and_then(|at| self.certified.get(at).copied());
+        certified.unwrap_or_else(|| self.confusion.accuracy())
     }
 }

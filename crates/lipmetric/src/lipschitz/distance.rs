@@ -201,13 +201,23 @@ pub(super) fn rounding<P: Power>(d: f64, coordinates: usize, mapped: f64) -> f64
     }
 }
 
+/// The rounding of a squared distance between mapped rows that are themselves off by `mapped` together.
+pub(crate) fn squared_rounding(d: f64, coordinates: usize, mapped: f64) -> f64 {
+    rounding::<Square>(d, coordinates, mapped)
+}
+
+/// The same of the distance.
+pub(crate) fn root_rounding(d: f64, coordinates: usize, mapped: f64) -> f64 {
+    rounding::<Root>(d, coordinates, mapped)
+}
+
 /// A bound of the Euclidean length of the rounding errors in any row of `X L^T`.
 pub(super) fn map_rounding(metric: &Metric, x: &Matrix) -> f64 {
     (0..x.rows()).fold(0.0, |largest, i| row_rounding(metric, x.row(i)).max(largest))
 }
 
 /// A bound of the Euclidean length of the rounding errors in `L x`.
-fn row_rounding(metric: &Metric, x: &[f64]) -> f64 {
+pub(crate) fn row_rounding(metric: &Metric, x: &[f64]) -> f64 {
     let unit = (metric.features() + 1) as f64 * f64::EPSILON;
     let mut sum = 0.0;
     for k in 0..metric.rank() {
@@ -223,7 +233,7 @@ const LARGEST: f64 = 1e150;
 const SMALLEST: f64 = 1e-140;
 
 /// Squares of differences must neither overflow nor all underflow.
-pub(super) fn check_range(mapped: &Matrix) -> Result<()> {
+pub(crate) fn check_range(mapped: &Matrix) -> Result<()> {
     let largest = mapped.as_slice().iter().fold(0.0_f64, |m, v| m.max(v.abs()));
     let limit = LARGEST / (mapped.cols().max(1) as f64).sqrt();
     if largest.is_finite() && (largest == 0.0 || (SMALLEST..limit).contains(&largest)) {

@@ -50,6 +50,7 @@ pub mod distances {
 }
 
 pub use constant::{LipschitzConstant, lipschitz_constant, lipschitz_constant_of};
+pub(crate) use distance::{check_range, root_rounding, row_rounding, squared_rounding};
 #[doc(no_inline)]
 pub use distances::{Distance, Mahalanobis, SquaredMahalanobis};
 pub use extension::{Decision, Extension, ExtensionClassifier};
@@ -58,7 +59,6 @@ pub use function::FunctionReport;
 pub use local::LocalRatios;
 pub use margins::{ClassDiameter, ClassMargin, Margins, Surrogates};
 pub use pair::{diameter, diameter_of, margin};
-pub(crate) use radius::Certifier;
 pub use radius::{CertifiedRadius, certified_accuracy, certified_radii, input_radius_factor};
 pub use report::{Report, ReportOptions};
 

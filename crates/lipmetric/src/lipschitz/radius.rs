@@ -1,9 +1,9 @@
 //! Certified radii: how far an instance can move before its label can change.
 
-use super::distance::{Root, TrueMetric, check_range, map_rounding, rounding};
+use super::distance::TrueMetric;
 use super::pair::{Groups, indices};
 use crate::neighbours::{Best, Cross, Nearest, from_raw};
-use crate::{Error, Labels, Matrix, Metric, Result, linalg};
+use crate::{Error, Labels, Metric, Result, linalg};
 use serde::Serialize;
 
 /// The nearest-neighbour label of a query and the radius within which it cannot change.
@@ -85,48 +85,6 @@ fn certify<C: Cross + ?Sized>(queries: &C, code: u32, same: Best, other: Best) -
 fn radius_of(same: f64, other: f64, rounding: impl Fn(f64) -> f64) -> f64 {
     // Where another class is as near as the nearest, both rounding terms exceed the difference and the radius is 0.
     ((other - same - (rounding(same) + rounding(other))) / 2.0).max(0.0)
-}
-
-/// From distances that a search has found to certified radii, for one nearest neighbour under a learned metric: how far
-/// the training rows may be off by the rounding of the metric's map.
-#[derive(Debug)]
-pub(crate) struct Certifier {
-    sample: f64,
-    factor: f64,
-}
-
-impl Certifier {
-    /// For the training rows `x`, before and after the map.
-    ///
-    /// # Errors
-    /// If the squares of the mapped rows leave the range of `f64`, or the metric's largest singular value cannot be
-    /// computed.
-    pub(crate) fn new(metric: &Metric, x: &Matrix, mapped: &Matrix) -> Result<Self> {
-        check_range(mapped)?;
-        Ok(Self { sample: map_rounding(metric, x), factor: input_radius_factor(metric)? })
-    }
-
-    /// The radius of each query, given its distances to the nearest row of its own class and of any other (none if there
-    /// is no other): in the metric, and as a Euclidean distance before the map.
-    ///
-    /// # Errors
-    /// If the squares of the mapped queries leave the range of `f64`.
-    pub(crate) fn radii(
-        &self,
-        metric: &Metric,
-        x: &Matrix,
-        mapped: &Matrix,
-        distances: impl Iterator<Item = (f64, Option<f64>)>,
-    ) -> Result<Vec<(f64, f64)>> {
-        check_range(mapped)?;
-        let off = map_rounding(metric, x) + self.sample;
-        let radius = |(same, other): (f64, Option<f64>)| {
-            let Some(other) = other else { return (f64::INFINITY, f64::INFINITY) };
-            let radius = radius_of(same, other, |d| rounding::<Root>(d, metric.rank(), off));
-            (radius, if radius == 0.0 { 0.0 } else { radius * self.factor })
-        };
-        Ok(distances.map(radius).collect())
-    }
 }
 
 /// What a radius in the learned metric is worth in input units: `1 / sigma`, rounded down, with `sigma` the largest

@@ -111,6 +111,17 @@ pub(super) trait Decide: Debug + Send + Sync {
     ///
     /// A classifier that knows a radius in the learned distance alone has one in every ball by [`Ball::of_learned`].
     fn radii(&self, rows: &Mapped<'_>, labels: &[u32], asked: &Asked) -> Result<Vec<f64>>;
+
+    /// The shortest Euclidean step of the ball that changes the class of each row, and goes `beyond` the border by this part of
+    /// its length; none where no step does. An error where the classifier cannot tell.
+    fn crossings(&self, rows: &Mapped<'_>, labels: &[u32], ball: &Ball, beyond: f64) -> Result<Vec<Option<Vec<f64>>>> {
+        let _ = (rows, labels, ball, beyond);
+        Err(Error::parameter(
+            "counterfactual",
+            "the nearest row of another class is told for one nearest neighbour and for the Lipschitz extension; fit the model with \
+             `k = 1`",
+        ))
+    }
 }
 
 /// A radius that is asked for, ready for a model.
@@ -128,7 +139,7 @@ impl Asked {
             }
             Space::Learned => {
                 return Err(Error::parameter(
-                    "norm",
+                    "radius_norm",
                     format!("the learned distance has the norm l2, not {}", radius.norm),
                 ));
             }
@@ -138,12 +149,24 @@ impl Asked {
         Ok(Self { ball: Ball::new(&model.metric, radius.norm, &moves)?, kind: radius.kind })
     }
 
+    /// Refuses exact radii in norms that have none.
+    pub(super) fn check_exact(&self) -> Result<()> {
+        if self.kind == Kind::Exact && self.ball.norm() != Norm::L2 {
+            let norm = self.ball.norm();
+            return Err(Error::parameter(
+                "radius",
+                format!("exact radii are for the norm l2, not {norm}; ask for bounds"),
+            ));
+        }
+        Ok(())
+    }
+
     /// Refuses exact radii, for a classifier that has bounds alone.
     pub(super) fn bound_only(&self, who: &str) -> Result<()> {
         match self.kind {
             Kind::Exact => Err(Error::parameter(
                 "radius",
-                format!("{who} has certified bounds of the radius, but no exact radii; ask for `kind = bound`"),
+                format!("{who} has certified bounds of the radius, but no exact radii; ask for bounds"),
             )),
             _ => Ok(()),
         }

@@ -5,8 +5,10 @@ use crate::classify::{Calibration, ExtensionFunction, KnnClassifier, Prediction,
 use crate::method::values::{self, Constant, mean_distance};
 use crate::method::{Fit, Method, Spec, Training};
 use crate::neighbours::{ClassIndex, NeighbourIndex};
+use crate::robust::{Ball, Kind, Sides, Sites, Supporting, View, crossing, nearest_hyperplane, step_into};
 use crate::solver::Observer;
 use crate::{Error, Matrix, Result};
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::sync::OnceLock;
 
@@ -177,6 +179,68 @@ impl Extend {
     }
 }
 
+impl Extend {
+    fn check_alpha(&self, asked: &'static str) -> Result<()> {
+        let alpha = self.function.alpha();
+        if alpha == 0.5 || self.function.labels().counts().iter().filter(|n| **n > 0).count() > 2 {
+            return Ok(());
+        }
+        Err(Error::parameter(
+            asked,
+            format!(
+                "with two classes the border of the function is made of hyperplanes at `alpha = 0.5` only, not at {alpha}"
+            ),
+        ))
+    }
+
+    /// Refuses exact answers where the regions of the classes are no cells of hyperplanes.
+    fn check_cells(&self, asked: &'static str) -> Result<()> {
+        let classes = self.function.labels().counts().iter().filter(|n| **n > 0).count();
+        let overruled = self.function.margins().iter().filter(|m| **m < 0.0).count();
+        if classes <= 2 || overruled == 0 {
+            return Ok(());
+        }
+        Err(Error::parameter(
+            asked,
+            format!(
+                "with {classes} classes and {overruled} training rows that the function overrules, several classes can tie in \
+                 whole regions, so that nothing exact is told; bounds are"
+            ),
+        ))
+    }
+
+    /// What is asked of each row among the training rows, once for each rival that its class must win against.
+    fn each<T: Send>(
+        &self,
+        rows: &Mapped<'_>,
+        labels: &[u32],
+        ball: &Ball,
+        ask: impl Fn(&View<'_>, &Sides) -> T + Sync,
+    ) -> Result<Vec<Vec<T>>> {
+        let training = rows.model.training_rows()?;
+        let sites = Sites::new(ball, &rows.model.metric, &training.x, rows.model.metric.transform(&training.x)?)?;
+        let (y, members) = (&training.y, training.y.members());
+        // The function multiplies squared distances by the constant; here the margins are divided by it.
+        let margins: Vec<f64> = self.function.margins().iter().map(|m| m / self.constant).collect();
+        let sides: Vec<Vec<Sides>> =
+            (0..members.len() as u32).map(|label| Sides::of(y, &members, &margins, label)).collect();
+        let one = |q: usize| {
+            let see = |sides: &Sides| {
+                let view = sites.see(rows.prepared.row(q), rows.mapped.row(q), Some(sides.weights.clone()))?;
+                Ok(ask(&view, sides))
+            };
+            sides[labels[q] as usize].iter().map(see).collect()
+        };
+        (0..labels.len()).into_par_iter().map(one).collect()
+    }
+
+    /// Whether row `j` never decides because row `i` is the same, has the same weight, and is of a class that comes first.
+    fn passes(&self, i: usize, j: usize, sides: &Sides) -> bool {
+        let (rows, codes) = (self.function.rows(), self.function.labels().codes());
+        rows.row(i) == rows.row(j) && sides.weights[i] == sides.weights[j] && codes[i] < codes[j]
+    }
+}
+
 impl Decide for Extend {
     fn predict(&self, rows: &Mapped<'_>) -> Result<Vec<u32>> {
         self.function.predict(&self.queries(rows))
@@ -193,11 +257,37 @@ impl Decide for Extend {
         Ok(told)
     }
 
-    fn radii(&self, _: &Mapped<'_>, _: &[u32], _: &Asked) -> Result<Vec<f64>> {
-        Err(Error::parameter(
-            "radius",
-            "radii are certified for one nearest neighbour only, and this model predicts by a Lipschitz extension; fit it with \
-             `classifier = nearest` and `k = 1`",
-        ))
+    fn radii(&self, rows: &Mapped<'_>, labels: &[u32], asked: &Asked) -> Result<Vec<f64>> {
+        self.check_alpha("radius")?;
+        asked.check_exact()?;
+        if asked.kind == Kind::Exact {
+            self.check_cells("radius")?;
+        }
+        self.each(rows, labels, &asked.ball, |view, sides| {
+            let mut supporting = Supporting::new(sides.supporting.clone());
+            match asked.kind {
+                Kind::Exact => {
+                    crossing(view, &mut supporting, &sides.opposing, &|i, j| self.passes(i, j, sides)).radius
+                }
+                _ => nearest_hyperplane(view, &mut supporting, &sides.opposing),
+            }
+        })
+        .map(|found| found.into_iter().map(|rivals| rivals.into_iter().fold(f64::INFINITY, f64::min)).collect())
+    }
+
+    fn crossings(&self, rows: &Mapped<'_>, labels: &[u32], ball: &Ball, beyond: f64) -> Result<Vec<Option<Vec<f64>>>> {
+        self.check_alpha("counterfactual")?;
+        self.check_cells("counterfactual")?;
+        let found = self.each(rows, labels, ball, |view, sides| {
+            let mut supporting = Supporting::new(sides.supporting.clone());
+            let passes = |i, j| self.passes(i, j, sides);
+            let found = crossing(view, &mut supporting, &sides.opposing, &passes);
+            let step = step_into(view, &mut supporting, found.row?, beyond * found.radius, &passes)?;
+            Some((found.radius, step))
+        })?;
+        let nearest = |rivals: Vec<Option<(f64, Vec<f64>)>>| {
+            rivals.into_iter().flatten().min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, step)| step)
+        };
+        Ok(found.into_iter().map(nearest).collect())
     }
 }

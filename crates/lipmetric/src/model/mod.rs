@@ -9,11 +9,13 @@
 //! | `classifier` | [`Classifier`]: which function of the mapped rows predicts; what any of them must answer |
 //! | `vote` | the vote of the nearest rows |
 //! | `extension` | the paper's function: the Lipschitz extension of the values on the training rows |
+//! | `counterfactual` | [`Counterfactual`]: the nearest row that is predicted as another class |
 //! | `held_out` | a method fitted on folds, for what has to be chosen or calibrated on rows that it has not seen |
 //!
 //! Another classifier is a variant of [`Classifier`], one of [`ClassifierSpec`], and a file beside `vote`.
 
 mod classifier;
+mod counterfactual;
 mod extension;
 mod held_out;
 mod predictor;
@@ -22,6 +24,7 @@ mod rows;
 mod vote;
 
 pub use classifier::{Certified, Classifier, ClassifierSpec};
+pub use counterfactual::Counterfactual;
 pub use extension::Extending;
 pub use predictor::Predictor;
 pub use recipe::Recipe;
@@ -247,6 +250,16 @@ impl Model {
     /// number.
     pub fn certify<'a>(&self, rows: impl Into<Rows<'a>>, radius: Radius) -> Result<Vec<(u32, f64)>> {
         certify(&*self.ready()?, &self.map(rows.into())?, radius)
+    }
+
+    /// For each row the nearest one that is predicted as another class, where only columns of numbers change: on the prepared
+    /// features, or in the units of the input. None where no change of the numbers changes the class.
+    ///
+    /// # Errors
+    /// As [`Self::predict`]; or if the classifier is neither one nearest neighbour nor a Lipschitz extension, or no column is a
+    /// number.
+    pub fn counterfactuals<'a>(&self, rows: impl Into<Rows<'a>>, space: Space) -> Result<Vec<Option<Counterfactual>>> {
+        counterfactual::find(&*self.ready()?, &self.map(rows.into())?, space)
     }
 
     fn ready(&self) -> Result<Box<dyn Decide>> {

@@ -1,7 +1,8 @@
 use super::classifier::{Certified, Decide};
+use super::counterfactual::{self, Counterfactual};
 use super::{Model, Rows};
 use crate::classify::Prediction;
-use crate::robust::Radius;
+use crate::robust::{Radius, Space};
 use crate::{Matrix, Result};
 use std::sync::Arc;
 
@@ -96,5 +97,13 @@ impl Predictor {
     /// As [`Model::certify`].
     pub fn certify<'a>(&self, rows: impl Into<Rows<'a>>, radius: Radius) -> Result<Vec<(u32, f64)>> {
         super::certify(&*self.decide, &self.model.map(rows.into())?, radius)
+    }
+
+    /// As [`Model::counterfactuals`].
+    ///
+    /// # Errors
+    /// As [`Model::counterfactuals`].
+    pub fn counterfactuals<'a>(&self, rows: impl Into<Rows<'a>>, space: Space) -> Result<Vec<Option<Counterfactual>>> {
+        counterfactual::find(&*self.decide, &self.model.map(rows.into())?, space)
     }
 }

@@ -1,11 +1,11 @@
 use super::Model;
 use super::classifier::{Asked, Decide, Mapped};
 use crate::classify::{KnnClassifier, Prediction, Weights};
-use crate::lipschitz::Certifier;
 use crate::neighbours::NeighbourIndex;
+use crate::robust::{Ball, Crossing, Kind, Sites, Supporting, View, crossing, step_into, vote_radius};
 use crate::{Error, Result};
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
-use std::sync::OnceLock;
 
 /// The vote of the nearest training rows.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -34,8 +34,6 @@ impl std::fmt::Display for Voting {
 #[derive(Debug)]
 pub(super) struct Vote {
     knn: KnnClassifier,
-    /// Made when the first radius is asked for.
-    certifier: OnceLock<Certifier>,
 }
 
 impl Vote {
@@ -43,24 +41,48 @@ impl Vote {
         let rows = model.training_rows()?;
         let index = NeighbourIndex::new(model.metric.transform(&rows.x)?)?;
         let knn = KnnClassifier::new(index, rows.y.clone(), voting.k, voting.weights)?;
-        Ok(Self { knn, certifier: OnceLock::new() })
+        Ok(Self { knn })
     }
 
-    fn certifier(&self, model: &Model) -> Result<&Certifier> {
-        if self.knn.k() != 1 {
-            return Err(Error::parameter(
-                "radius",
-                format!(
-                    "radii can be certified for one nearest neighbour only, and this model uses {}; fit it with `k = 1`",
-                    self.knn.k()
-                ),
-            ));
+    /// What is asked of each row among the training rows, in parallel.
+    fn each<T: Send>(
+        &self,
+        rows: &Mapped<'_>,
+        labels: &[u32],
+        ball: &Ball,
+        ask: impl Fn(&View<'_>, u32) -> T + Sync,
+    ) -> Result<Vec<T>> {
+        let training = rows.model.training_rows()?;
+        let sites = Sites::new(ball, &rows.model.metric, &training.x, self.knn.index().rows().clone())?;
+        let one = |q: usize| Ok(ask(&sites.see(rows.prepared.row(q), rows.mapped.row(q), None)?, labels[q]));
+        (0..labels.len()).into_par_iter().map(one).collect()
+    }
+
+    /// The nearest point of another class than `label`, and the rows of that class.
+    fn crossing(&self, view: &View<'_>, label: u32) -> (Crossing, Supporting) {
+        let all = 0..self.knn.labels().len() as u32;
+        let (own, others) = all.partition(|&i| self.knn.labels().codes()[i as usize] == label);
+        let mut supporting = Supporting::new(own);
+        let found = crossing(view, &mut supporting, &others, &|i, j| self.passes(i, j));
+        (found, supporting)
+    }
+
+    /// Whether row `j` never is the nearest because row `i` is the same and comes before it.
+    fn passes(&self, i: usize, j: usize) -> bool {
+        let rows = self.knn.index().rows();
+        i < j && rows.row(i) == rows.row(j)
+    }
+
+    /// Refuses votes that hyperplanes say nothing about.
+    fn check_votes(&self) -> Result<()> {
+        if self.knn.k() == 1 || self.knn.weights() == Weights::Uniform {
+            return Ok(());
         }
-        if let Some(made) = self.certifier.get() {
-            return Ok(made);
-        }
-        let made = Certifier::new(&model.metric, &model.training_rows()?.x, self.knn.index().rows())?;
-        Ok(self.certifier.get_or_init(|| made))
+        Err(Error::parameter(
+            "radius",
+            "votes that are weighted by distance change with every step, not only where a row enters or leaves the neighbours, \
+             so that no radius is certified; fit the model with `weights = uniform` or `k = 1`",
+        ))
     }
 }
 
@@ -74,11 +96,34 @@ impl Decide for Vote {
     }
 
     fn radii(&self, rows: &Mapped<'_>, labels: &[u32], asked: &Asked) -> Result<Vec<f64>> {
-        asked.bound_only("a vote of neighbours")?;
-        let certifier = self.certifier(rows.model)?;
-        let told = self.knn.explain_as(&rows.mapped, labels)?;
-        let distances = told.iter().map(|p| (p.nearest(), p.other.map(|n| n.distance)));
-        let radii = certifier.radii(&rows.model.metric, &rows.prepared, &rows.mapped, distances)?;
-        Ok(radii.into_iter().map(|(learned, _)| asked.ball.of_learned(learned)).collect())
+        self.check_votes()?;
+        asked.check_exact()?;
+        if self.knn.k() > 1 {
+            asked.bound_only(&format!("a vote of {} neighbours", self.knn.k()))?;
+        }
+        let y = self.knn.labels();
+        let members = y.members();
+        self.each(rows, labels, &asked.ball, |view, label| match asked.kind {
+            Kind::Exact => self.crossing(view, label).0.radius,
+            _ => vote_radius(view, y, &members, label, self.knn.k()),
+        })
+    }
+
+    fn crossings(&self, rows: &Mapped<'_>, labels: &[u32], ball: &Ball, beyond: f64) -> Result<Vec<Option<Vec<f64>>>> {
+        if self.knn.k() > 1 {
+            return Err(Error::parameter(
+                "counterfactual",
+                format!(
+                    "the nearest row of another class is told for one nearest neighbour, and this model uses {}; fit it with \
+                     `k = 1`",
+                    self.knn.k()
+                ),
+            ));
+        }
+        self.each(rows, labels, ball, |view, label| {
+            let (found, mut supporting) = self.crossing(view, label);
+            let by = |i, j| self.passes(i, j);
+            step_into(view, &mut supporting, found.row?, beyond * found.radius, &by)
+        })
     }
 }

@@ -201,6 +201,29 @@ impl Preparation {
         units
     }
 
+    /// A prepared row as numbers of the input, one per feature of the schema (none for categories and for yes and no), and the
+    /// row that the preparation makes of these.
+    ///
+    /// # Panics
+    /// If the row has not as many values as there are prepared columns.
+    #[must_use]
+    pub fn restored(&self, row: &[f64]) -> (Vec<Option<f64>>, Vec<f64>) {
+        assert_eq!(row.len(), self.width(), "a prepared row has a value per column");
+        let (mut numbers, mut again, mut at) = (Vec::with_capacity(self.steps.len()), row.to_vec(), 0);
+        for (feature, step) in self.schema.features.iter().zip(&self.steps) {
+            numbers.push(match (&feature.encoding, step) {
+                (Encoding::Numeric, Step::Number { offset, scale, .. }) => {
+                    let number = (row[at] * scale + offset).clamp(f64::MIN, f64::MAX);
+                    again[at] = scaled(number, *offset, *scale);
+                    Some(number)
+                }
+                _ => None,
+            });
+            at += columns_of(&feature.encoding);
+        }
+        (numbers, again)
+    }
+
     /// The matrix of a table: [`Schema::read`], then [`Self::apply`], with the table's places in the messages.
     ///
     /// # Errors

@@ -64,9 +64,9 @@ macro_rules! names {
         }
     };
 }
-names!(Norm, "norm", "l2" => Norm::L2, "linf" => Norm::Linf, "l1" => Norm::L1);
-names!(Space, "space", "learned" => Space::Learned, "prepared" => Space::Prepared, "input" => Space::Input);
-names!(Kind, "kind", "bound" => Kind::Bound, "exact" => Kind::Exact);
+names!(Norm, "radius_norm", "l2" => Norm::L2, "linf" => Norm::Linf, "l1" => Norm::L1);
+names!(Space, "radius_space", "learned" => Space::Learned, "prepared" => Space::Prepared, "input" => Space::Input);
+names!(Kind, "radius", "bound" => Kind::Bound, "exact" => Kind::Exact);
 
 /// Which radius is asked for.
 ///
@@ -115,6 +115,35 @@ impl Norm {
     }
 }
 
+impl Norm {
+    /// The dual length of a difference.
+    #[inline(always)]
+    pub(super) fn distance(self, a: &[f64], b: &[f64]) -> f64 {
+        match self {
+            Self::L2 => lanes(a, b, |sum, d| sum + d * d, |x, y| x + y).sqrt(),
+            Self::Linf => lanes(a, b, |sum, d| sum + d.abs(), |x, y| x + y),
+            Self::L1 => lanes(a, b, |most, d| d.abs().max(most), f64::max),
+        }
+    }
+}
+
+/// Differences folded in four lanes, which a vector unit takes at once.
+#[inline(always)]
+fn lanes(a: &[f64], b: &[f64], fold: impl Fn(f64, f64) -> f64, join: impl Fn(f64, f64) -> f64) -> f64 {
+    let (a, a_rest) = a.as_chunks::<4>();
+    let (b, b_rest) = b.as_chunks::<4>();
+    let mut sums = [0.0; 4];
+    for (x, y) in a.iter().zip(b) {
+        for l in 0..4 {
+            sums[l] = fold(sums[l], x[l] - y[l]);
+        }
+    }
+    for (l, (x, y)) in a_rest.iter().zip(b_rest).enumerate() {
+        sums[l] = fold(sums[l], x - y);
+    }
+    join(join(sums[0], sums[1]), join(sums[2], sums[3]))
+}
+
 /// The steps `v` of length 1 at most, as they move a mapped row: `z + B v`.
 ///
 /// `B` is `L` times a diagonal matrix that says how far each prepared feature moves with its own step, without the columns of
@@ -144,9 +173,9 @@ impl Ball {
         let moving: Vec<(usize, f64)> = moves.iter().copied().enumerate().filter(|(_, m)| *m != 0.0).collect();
         if moving.is_empty() {
             return Err(Error::parameter(
-                "radius",
+                "radius_space",
                 "no column of the model is a number that can move a little: categories and yes/no columns change at once; \
-                 ask for `space = prepared`",
+                 ask for `radius_space = prepared`",
             ));
         }
         let factor = metric.factor();
@@ -162,6 +191,39 @@ impl Ball {
 
     pub(crate) fn norm(&self) -> Norm {
         self.norm
+    }
+
+    /// `B^T`, a row per feature that can move; none where the mapped row itself moves.
+    pub(super) fn gradient_map(&self) -> Option<&Matrix> {
+        self.transposed.as_ref()
+    }
+
+    /// The dual length of `B^T z` for a `z` of this length, at most.
+    pub(super) fn gradient_of(&self, length: f64) -> f64 {
+        length / self.factor
+    }
+
+    /// How a step moves the mapped row.
+    pub(super) fn moved(&self, step: &[f64]) -> Vec<f64> {
+        let Some(transposed) = &self.transposed else { return step.to_vec() };
+        let mut by = vec![0.0; transposed.cols()];
+        for (k, v) in step.iter().enumerate() {
+            by.iter_mut().zip(transposed.row(k)).for_each(|(b, t)| *b += v * t);
+        }
+        by
+    }
+
+    /// A prepared row after a step; none where steps are of the mapped row.
+    pub(crate) fn stepped(&self, row: &[f64], step: &[f64]) -> Option<Vec<f64>> {
+        self.transposed.as_ref()?;
+        let mut row = row.to_vec();
+        self.moving.iter().zip(step).for_each(|(&(k, per_step), v)| row[k] += per_step * v);
+        Some(row)
+    }
+
+    /// The Euclidean length of the step from one prepared row to another.
+    pub(crate) fn step_between(&self, from: &[f64], to: &[f64]) -> f64 {
+        Norm::L2.dual(self.moving.iter().map(|&(k, per_step)| (to[k] - from[k]) / per_step))
     }
 
     /// What a radius in the learned distance is worth in this ball: a step that is shorter moves the mapped row by less. It is

@@ -7,8 +7,25 @@
 //! | file | what it does |
 //! |---|---|
 //! | `ball` | [`Radius`]: which radius is asked for; the ball of a norm, seen from the mapped rows |
+//! | `sites` | the training rows with their gradients, a query among them, and what rounding may do |
+//! | `search` | of all opposing rows, those whose hyperplanes can matter |
+//! | `vote` | the radius of a majority vote |
+//! | `power` | that of a Lipschitz extension: which rows support a class, and with what weight |
+//! | `exact` | the nearest point of another class itself |
+//! | `program` | the quadratic program behind it |
 
 mod ball;
+mod exact;
+mod power;
+mod program;
+mod search;
+mod sites;
+mod vote;
 
 pub(crate) use ball::Ball;
 pub use ball::{Kind, Norm, Radius, Space};
+pub(crate) use exact::{Crossing, crossing, step_into};
+pub(crate) use power::{Sides, nearest_hyperplane};
+pub(crate) use search::Supporting;
+pub(crate) use sites::{Sites, View};
+pub(crate) use vote::vote_radius;

@@ -24,6 +24,8 @@ mod model;
 mod options;
 mod prepare;
 mod rivals;
+mod robust;
+mod robust_exact;
 mod row_slack;
 mod tuned;
 mod tuned_forms;

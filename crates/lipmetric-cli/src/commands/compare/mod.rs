@@ -10,11 +10,12 @@ use crate::failure::{Failure, Result};
 use crate::input::{PrepareArgs, ReadArgs, RoleArgs};
 use crate::method::time_limit;
 use crate::output;
+use crate::radius::CertifiedArgs;
 use crate::session::Session;
 use beside::PaperReport;
 use columns::{Column, Own, Shared, USUAL, column};
 use lipmetric::data::Table;
-use lipmetric::evaluate::{Analysis, Comparison, Entry, Protocol};
+use lipmetric::evaluate::{Analysis, Certification, Comparison, Entry, Protocol};
 use lipmetric::method::Spec;
 use lipmetric::model::ClassifierSpec;
 use lipmetric::prepare::Dataset;
@@ -42,6 +43,7 @@ const LEVEL: f64 = 0.05;
 Examples:
   lipmetric compare echo fertility --paper
   lipmetric compare haberman --methods nn,nn:k=9,lip-i:c-rel=0.1 --stats
+  lipmetric compare cancer --methods nn,nca,lmnn --radius 0,0.2,0.5 --rank-by 0.2
   lipmetric datasets export voting -o votes.csv
   lipmetric compare votes.csv --methods nn,lmnn --k 3 --csv")]
 pub(crate) struct Args {
@@ -72,6 +74,11 @@ pub(crate) struct Args {
     /// Stop after this many seconds; the table covers the splits that are complete by then
     #[arg(long, value_name = "SECONDS", help_heading = "Splits")]
     time_limit: Option<f64>,
+    #[command(flatten)]
+    certified: CertifiedArgs,
+    /// Judge the methods by their certified accuracy at this radius, one of --radius: the table, the ranks and the tests
+    #[arg(long, value_name = "RADIUS", requires = "radius", help_heading = "Certified accuracy")]
+    rank_by: Option<f64>,
     /// The column that the others are tested against [default: nn, or else the first]
     #[arg(long, value_name = "METHOD", help_heading = "Output")]
     against: Option<String>,
@@ -105,6 +112,7 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
     let begun = Instant::now();
     let limit = time_limit(args.time_limit)?;
     let against = reference(args)?;
+    let asked = certification(args)?;
     let shared = Shared::new(&args.all, &args.methods)?;
     let specs = args.methods.iter().map(|column| column.spec(&shared)).collect::<Result<Vec<_>>>()?;
     let predict = |(column, spec): (&Column, &Spec)| column.classifier(spec, &args.all.prediction);
@@ -121,7 +129,8 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
         })
         .collect();
     let protocol = Protocol { train_fraction: args.train_fraction, repeats: args.repeats, seed: args.seed };
-    let comparison = Comparison::run(&subjects, &entries, &protocol, &session.supervisor("fits", limit));
+    let supervisor = session.supervisor("fits", limit);
+    let comparison = Comparison::certified(&subjects, &entries, &protocol, asked.as_ref(), &supervisor);
     let comparison = match comparison {
         Err(lipmetric::Error::Interrupted) if !session.interrupted() => {
             return Err(Failure::Failed(
@@ -138,7 +147,7 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
     if args.json {
         output::print_json(&Report::new(&outcome, &subjects, args))?;
     } else if args.csv {
-        output::print(&as_csv(&outcome.comparison))?;
+        output::print(&as_csv(&outcome.comparison, &args.certified.radius))?;
     } else {
         output::print(&describe(&outcome, args))?;
     }
@@ -152,9 +161,23 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
     Ok(())
 }
 
+/// The certified accuracies that are asked for, and which of them judges.
+fn certification(args: &Args) -> Result<Option<Certification>> {
+    let Some(asked) = args.certified.certification()? else { return Ok(None) };
+    let Some(radius) = args.rank_by else { return Ok(Some(asked)) };
+    match asked.at.iter().position(|r| *r == radius) {
+        Some(at) => Ok(Some(asked.judged_at(Some(at)))),
+        None => Err(Failure::Usage(format!("--rank-by: {radius} is none of the radii of --radius"))),
+    }
+}
+
 fn describe(outcome: &Outcome<'_>, args: &Args) -> String {
     let width = grid::terminal_width();
     let mut text = table::describe(outcome, args, width);
+    if !args.certified.radius.is_empty() {
+        text += "\n";
+        text += &table::certified(&outcome.comparison, &args.certified, width);
+    }
     if let Some(analysis) = &outcome.analysis {
         text += "\n";
         text += &differences::brief(analysis, width);

@@ -5,7 +5,7 @@ use super::{Args, Outcome};
 use crate::failure::Failure;
 use crate::method::options::{self, Given};
 use lipmetric::classify::K;
-use lipmetric::evaluate::{Analysis, Cell, Comparison};
+use lipmetric::evaluate::{Analysis, Cell, Comparison, Trial};
 use lipmetric::method::{Method, Spec};
 use lipmetric::model::ClassifierSpec;
 use lipmetric::prepare::Dataset;
@@ -21,6 +21,14 @@ pub(super) struct Report<'a> {
     seed: u64,
     fill: String,
     scale: String,
+    /// Where certified accuracies were asked for, and what the radii are of.
+    #[serde(skip_serializing_if = "<[f64]>::is_empty")]
+    radii: &'a [f64],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    radius: Option<String>,
+    /// The radius that the methods are judged by, if not by the plain accuracy.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ranked_by: Option<f64>,
     /// Of the whole comparison.
     seconds: f64,
     methods: Vec<MethodReport<'a>>,
@@ -78,10 +86,13 @@ struct SplitReport<'a> {
     /// `confusion[true class][predicted class]`.
     confusion: Option<&'a [Vec<usize>]>,
     refused: Option<String>,
+    /// At each of `radii`.
+    #[serde(skip_serializing_if = "<[f64]>::is_empty")]
+    certified: &'a [f64],
 }
 
 impl<'a> Report<'a> {
-    pub(super) fn new(outcome: &'a Outcome<'_>, subjects: &'a [Dataset], args: &Args) -> Self {
+    pub(super) fn new(outcome: &'a Outcome<'_>, subjects: &'a [Dataset], args: &'a Args) -> Self {
         let comparison = &outcome.comparison;
         let best = comparison.best();
         let ranks = comparison.average_ranks();
@@ -121,6 +132,9 @@ impl<'a> Report<'a> {
             seed: outcome.protocol.seed,
             fill: args.prepare.fill.to_string(),
             scale: args.prepare.scale.to_string(),
+            radii: &args.certified.radius,
+            radius: (!args.certified.radius.is_empty()).then(|| args.certified.describe()),
+            ranked_by: args.rank_by,
             seconds: outcome.seconds,
             methods: (0..comparison.methods.len()).map(method).collect(),
             data: (0..comparison.subjects.len()).map(data).collect(),
@@ -149,7 +163,7 @@ fn splits(cell: &Cell) -> impl Iterator<Item = SplitReport<'_>> {
         let done = trial.as_ref().ok();
         let outcome = done.map(|t| &t.outcome);
         SplitReport {
-            accuracy: done.map(|t| t.confusion.accuracy()),
+            accuracy: done.map(Trial::score),
             fit_seconds: done.map(|t| t.fit_seconds),
             status: outcome.map(|o| o.status),
             gap: outcome.and_then(|o| o.gap),
@@ -158,6 +172,7 @@ fn splits(cell: &Cell) -> impl Iterator<Item = SplitReport<'_>> {
             c_max: outcome.and_then(|o| o.c_max),
             confusion: done.map(|t| t.confusion.counts()),
             refused: trial.as_ref().err().map(refusal),
+            certified: done.map_or(&[], |t| &t.certified),
         }
     })
 }
@@ -168,16 +183,18 @@ pub(super) fn refusal(error: &lipmetric::Error) -> String {
 }
 
 /// A line per split.
-pub(super) fn as_csv(comparison: &Comparison) -> String {
+pub(super) fn as_csv(comparison: &Comparison, radii: &[f64]) -> String {
     let quoted = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
     let number = |v: Option<f64>| v.map(|v| v.to_string()).unwrap_or_default();
-    let mut text = "data,method,split,accuracy,fit_seconds,status,gap,refused\n".to_owned();
+    let mut text = "data,method,split,accuracy,fit_seconds,status,gap,refused".to_owned();
+    text.extend(radii.iter().map(|radius| format!(",certified_{radius}")));
+    text.push('\n');
     for (subject, row) in comparison.subjects.iter().zip(&comparison.cells) {
         for (method, cell) in comparison.methods.iter().zip(row) {
             for (i, split) in splits(cell).enumerate() {
                 let status = serde_json::to_value(split.status).ok();
                 text += &format!(
-                    "{},{},{},{},{},{},{},{}\n",
+                    "{},{},{},{},{},{},{},{}",
                     quoted(subject),
                     quoted(method),
                     i + 1,
@@ -187,6 +204,8 @@ pub(super) fn as_csv(comparison: &Comparison) -> String {
                     number(split.gap),
                     split.refused.as_deref().map(quoted).unwrap_or_default()
                 );
+                text.extend((0..radii.len()).map(|at| format!(",{}", number(split.certified.get(at).copied()))));
+                text.push('\n');
             }
         }
     }

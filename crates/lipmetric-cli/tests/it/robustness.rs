@@ -1,0 +1,100 @@
+//! Certified radii, counterfactuals and certified accuracy through the program.
+
+use crate::common::Room;
+
+fn table(text: &str) -> (Vec<String>, Vec<Vec<String>>) {
+    let mut lines = text.lines().map(|line| line.split(',').map(str::to_owned).collect::<Vec<_>>());
+    (lines.next().unwrap(), lines.collect())
+}
+
+#[test]
+fn a_counterfactual_that_is_fed_back_has_the_other_class_and_is_as_far_as_the_exact_radius() {
+    let room = Room::new();
+    for (data, classifier) in [("haberman", "nearest"), ("diabetes", "nearest"), ("echo", "extension")] {
+        let fit = ["fit", "--data", data, "--method", "lip-i", "--classifier", classifier, "--model", "m.lip"];
+        room.ok(&fit);
+        let out = room.ok(&["predict", "--data", data, "--model", "m.lip", "--radius=exact", "--counterfactual"]);
+        let (head, rows) = table(&out);
+        let at = |name: &str| head.iter().position(|h| h == name).unwrap();
+        let (prediction, other, distance) = (at("prediction"), at("counterfactual"), at("counterfactual_distance"));
+        let first = distance + 1;
+        let last = head.iter().position(|h| h.starts_with("change:")).unwrap();
+        let kept = |row: &[String]| row[first..last].join(",");
+        let found: Vec<&Vec<String>> = rows.iter().filter(|row| !row[other].is_empty()).collect();
+        assert!(found.len() * 10 >= rows.len() * 9, "{data}: {} of {} rows have one", found.len(), rows.len());
+        let back: String = found.iter().map(|row| kept(row) + "\n").collect();
+        room.write("back.csv", format!("{}\n{back}", kept(&head)));
+        let again = room.ok(&["predict", "back.csv", "--model", "m.lip", "--no-header"]);
+        for (row, now) in found.iter().zip(again.lines()) {
+            assert_eq!(row[other], now);
+            assert_ne!(row[prediction], now);
+            let (far, exact): (f64, f64) =
+                (row[distance].parse().unwrap(), row[at("radius_prepared")].parse().unwrap());
+            assert!(far >= exact * (1.0 - 1e-6) && far <= exact * (1.0 + 1e-4) + 1e-9, "{data}: {far} {exact}");
+        }
+    }
+}
+
+#[test]
+fn every_classifier_has_a_certified_accuracy_and_columns_can_be_ranked_by_it() {
+    let room = Room::new();
+    for extra in [&["--k", "3"][..], &["--classifier", "extension"], &["--k", "4", "--radius-norm", "linf"]] {
+        let mut args =
+            vec!["evaluate", "--data", "echo", "--method", "nn", "--repeats", "2", "--radius", "0,0.1,0.4", "--json"];
+        args.extend(extra);
+        let told = room.json(&args);
+        let certified: Vec<f64> =
+            told["certified"].as_array().unwrap().iter().map(|c| c["accuracy"].as_f64().unwrap()).collect();
+        assert!((certified[0] - told["accuracy_mean"].as_f64().unwrap()).abs() < 1e-12, "{told}");
+        assert!(certified[0] >= certified[1] && certified[1] > certified[2], "{certified:?}");
+    }
+    let args = ["compare", "echo", "fertility", "--methods", "nn,nn:k=5,lmnn", "--repeats", "2", "--radius", "0,0.3"];
+    let with = |extra: &[&str]| -> Vec<String> { args.iter().chain(extra).map(|a| (*a).to_owned()).collect() };
+    let run = |extra: &[&str]| room.ok(&with(extra).iter().map(String::as_str).collect::<Vec<_>>());
+    let text = run(&["--rank-by", "0.3"]);
+    assert!(text.contains("certified accuracy at radius 0.3 (l2 on the prepared features)"), "{text}");
+    assert!(text.contains("echo, 0.3"), "{text}");
+    let told: serde_json::Value = serde_json::from_str(&run(&["--rank-by", "0.3", "--json"])).unwrap();
+    let split = &told["data"][0]["methods"][0]["splits"][0];
+    assert_eq!(split["accuracy"], split["certified"][1]);
+    let plain: serde_json::Value = serde_json::from_str(&run(&["--json"])).unwrap();
+    let split = &plain["data"][0]["methods"][0]["splits"][0];
+    assert_eq!(split["accuracy"], split["certified"][0]);
+    assert!(run(&["--csv"]).lines().next().unwrap().ends_with("refused,certified_0,certified_0.3"));
+    let mut wrong = args.to_vec();
+    wrong.extend(["--rank-by", "0.2"]);
+    assert!(room.fails(2, &wrong).contains("none of the radii"));
+}
+
+#[test]
+fn what_cannot_be_certified_is_refused_with_the_reason() {
+    let room = Room::new();
+    room.ok(&["fit", "--data", "echo", "--method", "nn", "--k", "3", "--weights", "distance", "--model", "w.lip"]);
+    room.ok(&["fit", "--data", "echo", "--method", "nn", "--k", "3", "--model", "v.lip"]);
+    room.ok(&["fit", "--data", "echo", "--method", "nn", "--model", "n.lip"]);
+    for (args, said) in [
+        (&["predict", "--data", "echo", "--model", "w.lip", "--radius"][..], "`--weights uniform` or `--k 1`"),
+        (&["predict", "--data", "echo", "--model", "v.lip", "--radius=exact"], "3 neighbours"),
+        (&["predict", "--data", "echo", "--model", "v.lip", "--counterfactual"], "`--k 1`"),
+        (&["predict", "--data", "echo", "--model", "n.lip", "--radius=exact", "--radius-norm", "l1"], "norm l2"),
+        (
+            &[
+                "evaluate",
+                "--data",
+                "echo",
+                "--model",
+                "n.lip",
+                "--radius",
+                "1",
+                "--radius-norm",
+                "l1",
+                "--radius-space",
+                "learned",
+            ],
+            "--radius-norm",
+        ),
+    ] {
+        let error = room.fails(2, args);
+        assert!(error.contains(said), "{args:?}: {error}");
+    }
+}

@@ -1,0 +1,174 @@
+//! The nearest point of another class, exactly: for each opposing row that the hyperplanes leave, the nearest point of its cell.
+
+use super::program::{Added, Program};
+use super::search::{Supporting, Tally, search};
+use super::sites::{View, ratio};
+
+/// How far a supporting row may have the lesser term at the point that is found, as a part of the step to it.
+const TOLERANCE: f64 = 1e-11;
+
+/// The nearest point at which a row of another class has the least term.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Crossing {
+    /// How far it is, from below: infinitely far where there is none.
+    pub(crate) radius: f64,
+    /// The row that has the least term there.
+    pub(crate) row: Option<usize>,
+}
+
+/// The nearest crossing of a query, in the Euclidean steps of the ball. `passes(i, j)` says whether the supporting row `i`
+/// coincides with the opposing row `j` and is preferred to it: then `j` never decides.
+///
+/// The points where row `j` has the least term are a polyhedron: `2 (w_j - w_i) . v >= term_j - term_i` for all supporting rows
+/// `i`, where `v` is the step. Its nearest point is a small quadratic program; its multipliers add up some of the inequalities to
+/// one hyperplane that is as far away, which makes the radius a certified one.
+pub(crate) fn crossing(
+    view: &View<'_>,
+    supporting: &mut Supporting,
+    opposing: &[u32],
+    passes: &dyn Fn(usize, usize) -> bool,
+) -> Crossing {
+    let mut nearest = Nearest { best: Crossing { radius: f64::INFINITY, row: None }, passes };
+    search(view, supporting, opposing, &mut nearest);
+    nearest.best
+}
+
+struct Nearest<'a> {
+    best: Crossing,
+    passes: &'a dyn Fn(usize, usize) -> bool,
+}
+
+impl Tally for Nearest<'_> {
+    fn depth(&self) -> usize {
+        1
+    }
+
+    fn level(&self) -> f64 {
+        self.best.radius
+    }
+
+    fn add(&mut self, j: usize, farthest: &[f64], supporting: &mut Supporting, view: &View<'_>) {
+        let cell = Cell { view, j, beyond: 0.0, passes: self.passes };
+        let radius = cell.solve(supporting, self.best.radius).0.max(farthest[0]);
+        if radius < self.best.radius {
+            self.best = Crossing { radius, row: Some(j) };
+        }
+    }
+}
+
+/// A step into the cell of row `j`, `beyond` its border by this length; none where the cell is not so wide.
+pub(crate) fn step_into(
+    view: &View<'_>,
+    supporting: &mut Supporting,
+    j: usize,
+    beyond: f64,
+    passes: &dyn Fn(usize, usize) -> bool,
+) -> Option<Vec<f64>> {
+    Cell { view, j, beyond, passes }.solve(supporting, f64::INFINITY).1
+}
+
+/// The points where row `j` has a term below those of all supporting rows, by so much that the border is `beyond` away.
+struct Cell<'a> {
+    view: &'a View<'a>,
+    j: usize,
+    beyond: f64,
+    passes: &'a dyn Fn(usize, usize) -> bool,
+}
+
+impl Cell<'_> {
+    /// How far the cell is, from below, and its nearest point; none where it was not reached or is at least `enough` away.
+    fn solve(&self, supporting: &mut Supporting, enough: f64) -> (f64, Option<Vec<f64>>) {
+        let dimension = self.view.sites().gradient(self.j).len();
+        let mut program = Program::new(dimension);
+        let mut left_out = Vec::new();
+        for _ in 0..50 + 20 * dimension {
+            let length = norm(&program.point);
+            if length >= enough * (1.0 + TOLERANCE) {
+                return (self.certified(&program.multipliers()), None);
+            }
+            let Some(i) = self.least(supporting, &program.point, &left_out) else { break };
+            let (normal, bound, size) = self.constraint(i);
+            if size == 0.0 {
+                if (self.passes)(i, self.j) {
+                    return (f64::INFINITY, None);
+                }
+                left_out.push(i);
+                continue;
+            }
+            let short = bound - dot(&normal, &program.point);
+            if program.holds(i) || short <= TOLERANCE * length.max(f64::MIN_POSITIVE) {
+                // The least term is not below that of row `j`: the point is in the cell.
+                let radius = self.certified(&program.multipliers());
+                return (radius, Some(program.point));
+            }
+            if let Added::Impossible(proof) = program.add(i, normal, bound) {
+                return (self.certified(&proof), None);
+            }
+        }
+        (self.certified(&program.multipliers()), None)
+    }
+
+    /// The supporting row of the least term after a step, but for those left out.
+    fn least(&self, supporting: &mut Supporting, step: &[f64], left_out: &[usize]) -> Option<usize> {
+        let by = self.view.sites().ball().moved(step);
+        let far = norm(&by);
+        let mut best: Option<(f64, usize)> = None;
+        let mut at = 0;
+        while let Some(i) = supporting.get(at, self.view) {
+            at += 1;
+            // No later row is nearer now than its old term allows.
+            let most = self.view.low[i] + self.view.heaviest;
+            if let Some((least, _)) = best
+                && most > far * far
+                && self.view.low[i] - 2.0 * far * most.sqrt() + far * far > least
+            {
+                break;
+            }
+            let term = self.view.term(i, &by);
+            if best.is_none_or(|b| term < b.0) && !left_out.contains(&i) {
+                best = Some((term, i));
+            }
+        }
+        best.map(|b| b.1)
+    }
+
+    /// The inequality of row `i`: a normal of length 1, its bound, and the length that it was divided by.
+    fn constraint(&self, i: usize) -> (Vec<f64>, f64, f64) {
+        let (own, other) = (self.view.sites().gradient(i), self.view.sites().gradient(self.j));
+        let mut normal: Vec<f64> = own.iter().zip(other).map(|(a, b)| 2.0 * (b - a)).collect();
+        let size = norm(&normal);
+        // Rows that cannot be told apart but for rounding make no hyperplane.
+        if size <= 8.0 * self.view.normal_off() {
+            return (normal, 0.0, 0.0);
+        }
+        normal.iter_mut().for_each(|v| *v /= size);
+        (normal, self.view.gap(i, self.j) / size + self.beyond, size)
+    }
+
+    /// The distance to the sum of the inequalities with these multipliers, from below.
+    fn certified(&self, multipliers: &[(usize, f64)]) -> f64 {
+        let view = self.view;
+        let mut sum = vec![0.0; view.sites().gradient(self.j).len()];
+        let (mut bound, mut size_of_terms, mut off) = (0.0, 0.0, 0.0);
+        for &(i, multiplier) in multipliers {
+            let (normal, _, size) = self.constraint(i);
+            let scaled = multiplier / size;
+            let term = scaled * (view.low[self.j] - view.high[i]);
+            bound += term;
+            size_of_terms += term.abs();
+            off += scaled * 2.0 * view.normal_off() + multiplier * (multipliers.len() + 8) as f64 * f64::EPSILON;
+            sum.iter_mut().zip(&normal).for_each(|(s, n)| *s += multiplier * n);
+        }
+        let terms = (multipliers.len() + sum.len() + 8) as f64;
+        let bound = bound - terms * f64::EPSILON * size_of_terms;
+        if bound <= 0.0 { 0.0 } else { ratio(bound, norm(&sum) * (1.0 + terms * f64::EPSILON) + off) }
+    }
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(x, y)| x * y).sum()
+}
+
+fn norm(v: &[f64]) -> f64 {
+    dot(v, v).sqrt()
+}
