@@ -2,6 +2,7 @@ use crate::{Matrix, Result};
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::cholesky::llt;
 use faer::linalg::qr::no_pivoting::factor as qr;
+use faer::linalg::triangular_inverse::invert_lower_triangular;
 use faer::linalg::triangular_solve::{solve_lower_triangular_in_place, solve_upper_triangular_in_place};
 use faer::{MatMut, MatRef, Par, Spec};
 
@@ -77,6 +78,16 @@ impl Cholesky {
         let view = MatMut::from_column_major_slice_mut(out.as_mut_slice(), self.n, rows.rows());
         solve_lower_triangular_in_place(l, view, Par::Seq);
         (0..out.rows()).map(|i| super::dot(out.row(i), out.row(i))).collect()
+    }
+
+    /// The diagonal of `A^-1`. It takes as long again as the factor.
+    pub(crate) fn inverse_diagonal(&self) -> Vec<f64> {
+        let n = self.n;
+        let mut inverse = vec![0.0; n * n];
+        let l = MatRef::from_column_major_slice(&self.data, n, n);
+        invert_lower_triangular(MatMut::from_column_major_slice_mut(&mut inverse, n, n), l, Par::Seq);
+        let column = |k: usize| &inverse[k * n + k..(k + 1) * n];
+        (0..n).map(|k| super::dot(column(k), column(k))).collect()
     }
 
     /// The factor `L`, zero above the diagonal.

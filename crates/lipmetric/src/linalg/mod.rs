@@ -9,6 +9,7 @@ mod eigen;
 pub(crate) use cholesky::{Cholesky, largest_generalised};
 pub(crate) use eigen::{Eigen, root, roots, singular, symmetric_eigen, symmetric_eigenvalues};
 
+pub(crate) mod exponential;
 mod peeled;
 pub(crate) mod proximal;
 mod singular;

@@ -1,0 +1,136 @@
+//! The function for given rows: with given settings, or judged for many by what each row gets from the others.
+
+use super::kernel::{Points, laplace_of};
+use super::ridge::{Ridge, counted, per_class, targets};
+use super::{Landmarks, SmoothFunction, draw};
+use crate::{Error, Labels, Matrix, Result};
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+/// How smooth a function is.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Smoothness {
+    /// The bandwidth, as a part of the root of the mean squared distance between the rows.
+    pub width: f64,
+    /// The ridge: how much the size of the function counts against its errors.
+    pub ridge: f64,
+}
+
+impl Smoothness {
+    /// A width and a ridge.
+    #[must_use]
+    pub const fn new(width: f64, ridge: f64) -> Self {
+        Self { width, ridge }
+    }
+
+    /// Checks that both are positive.
+    ///
+    /// # Errors
+    /// If one is not.
+    pub fn check(&self) -> Result<()> {
+        for (name, value) in [("width", self.width), ("ridge", self.ridge)] {
+            if !(value > 0.0 && value.is_finite()) {
+                return Err(Error::parameter(name, format!("{value} is not a positive number")));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Up to this many rows each has a term of its own.
+pub(crate) const EXACT_ROWS: usize = 4000;
+
+/// What a function rests on.
+#[derive(Debug, Clone)]
+pub(crate) struct Fitted {
+    /// The rows that have a term.
+    pub(crate) centres: Vec<usize>,
+    pub(crate) function: SmoothFunction,
+}
+
+/// The function of mapped rows, with a term for each row that counts or, where landmarks are asked for, for about so many of them.
+///
+/// # Errors
+/// If the settings are not positive, labels or weights are not one per row, or the system is singular.
+pub(crate) fn fit(
+    mapped: &Matrix,
+    labels: &Labels,
+    weights: Option<&[f64]>,
+    smoothness: Smoothness,
+    landmarks: Option<(usize, u64)>,
+) -> Result<Fitted> {
+    smoothness.check()?;
+    if labels.len() != mapped.rows() {
+        return Err(Error::shape("labels of the rows", mapped.rows(), labels.len()));
+    }
+    let classes = labels.classes().len();
+    let bandwidth = smoothness.width * Points::new(mapped).spread();
+    if let Some((count, seed)) = landmarks.filter(|(count, _)| *count < mapped.rows()) {
+        let centres = draw(labels, count, seed)?;
+        let rows = mapped.select_rows(&centres);
+        let system = Landmarks::new(&Points::new(&rows), mapped, &targets(labels.codes(), classes), weights, bandwidth);
+        let coefficients = per_class(system.solve(smoothness.ridge)?, classes);
+        return Ok(Fitted { function: SmoothFunction::new(&rows, coefficients, bandwidth)?, centres });
+    }
+    let centres = counted(weights).unwrap_or_else(|| (0..mapped.rows()).collect());
+    let weights: Option<Vec<f64>> = weights.map(|w| centres.iter().map(|&i| w[i]).collect());
+    let (rows, labels) = (mapped.select_rows(&centres), labels.select(&centres));
+    let kernel = laplace_of(&Points::new(&rows).squared_within(), bandwidth);
+    let solved = Ridge::new(&kernel, &targets(labels.codes(), classes), weights.as_deref(), smoothness.ridge)?;
+    let coefficients = per_class(solved.coefficients, classes);
+    Ok(Fitted { function: SmoothFunction::new(&rows, coefficients, bandwidth)?, centres })
+}
+
+/// What each row gets from all others by functions of these settings: a matrix for each, with a column per class. All rows must
+/// count, and `squared` are the squared distances between them.
+///
+/// # Errors
+/// If a system is singular.
+pub(crate) fn left_out(
+    squared: &Matrix,
+    spread: f64,
+    labels: &Labels,
+    weights: Option<&[f64]>,
+    tried: &[Smoothness],
+) -> Result<Vec<Matrix>> {
+    let classes = labels.classes().len();
+    let wanted = targets(labels.codes(), classes);
+    let one = |smoothness: &Smoothness| -> Result<Matrix> {
+        let kernel = laplace_of(squared, smoothness.width * spread);
+        let solved = Ridge::new(&kernel, &wanted, weights, smoothness.ridge)?;
+        Ok(per_class(solved.left_out(&wanted), classes))
+    };
+    tried.par_iter().map(one).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_without_weight_have_no_term_and_landmarks_are_some_of_the_rows() {
+        let x = Matrix::from_vec(60, 2, (0..120).map(|k| ((k * k + 7) % 23) as f64).collect()).unwrap();
+        let y = Labels::from_names((0..60).map(|i| if x[(i, 0)] > 10.0 { "b" } else { "a" }));
+        let weights: Vec<f64> = (0..60).map(|i| f64::from(u8::from(i % 4 != 0))).collect();
+        let settings = Smoothness::new(0.5, 0.01);
+        let fitted = fit(&x, &y, Some(&weights), settings, None).unwrap();
+        assert_eq!(fitted.centres.len(), 45);
+        let kept = fit(&x.select_rows(&fitted.centres), &y.select(&fitted.centres), None, settings, None).unwrap();
+        assert_eq!(kept.centres.len(), 45);
+        let right = |f: &SmoothFunction| f.predict(&x).unwrap().iter().zip(y.codes()).filter(|(a, b)| a == b).count();
+        assert!(right(&fitted.function) >= 54, "{}", right(&fitted.function));
+        let few = fit(&x, &y, None, settings, Some((20, 0))).unwrap();
+        assert!(few.centres.len() < 25 && right(&few.function) >= 50);
+        assert!(fit(&x, &y, None, Smoothness::new(0.0, 1.0), None).is_err());
+        assert!(fit(&x, &y.select(&[0, 1]), None, settings, None).is_err());
+    }
+
+    #[test]
+    fn rows_that_all_coincide_have_a_function_all_the_same() {
+        let x = Matrix::zeros(4, 2);
+        let y = Labels::from_names(["a", "b", "b", "b"]);
+        let fitted = fit(&x, &y, None, Smoothness::new(1.0, 0.1), None).unwrap();
+        assert_eq!(fitted.function.predict(&x).unwrap(), [1, 1, 1, 1]);
+    }
+}

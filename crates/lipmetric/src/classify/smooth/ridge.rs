@@ -1,0 +1,153 @@
+//! Kernel ridge: the coefficients for a given kernel and ridge, and what each row would get from the others.
+
+use crate::linalg::Cholesky;
+use crate::{Error, Labels, Matrix, Result};
+
+/// What the function is fitted to: 1 for a row's own class and -1 for every other. With two classes there is one column, for the
+/// second class; that of the first is its negative.
+pub(crate) fn targets(codes: &[u32], classes: usize) -> Matrix {
+    let columns = columns(classes);
+    let mut out = Matrix::zeros(codes.len(), columns);
+    for (i, &code) in codes.iter().enumerate() {
+        for (c, t) in out.row_mut(i).iter_mut().enumerate() {
+            let class = if columns == 1 { 1 } else { c };
+            *t = if code as usize == class { 1.0 } else { -1.0 };
+        }
+    }
+    out
+}
+
+/// Columns of [`targets`].
+pub(crate) fn columns(classes: usize) -> usize {
+    if classes == 2 { 1 } else { classes }
+}
+
+/// A column per class, from the columns of [`targets`].
+pub(crate) fn per_class(values: Matrix, classes: usize) -> Matrix {
+    if columns(classes) != 1 {
+        return values;
+    }
+    let mut out = Matrix::zeros(values.rows(), 2);
+    for i in 0..values.rows() {
+        out.row_mut(i).copy_from_slice(&[-values[(i, 0)], values[(i, 0)]]);
+    }
+    out
+}
+
+/// The class of the largest value; of equal ones the first.
+pub(crate) fn largest(values: &[f64]) -> u32 {
+    (0..values.len()).fold(0, |top, c| if values[c] > values[top] { c } else { top }) as u32
+}
+
+/// The function that minimises `sum_i w_i |f(x_i) - t_i|^2 + ridge |f|^2` in the kernel's space: `(K + ridge W^-1) A = T`.
+#[derive(Debug)]
+pub(crate) struct Ridge {
+    factor: Cholesky,
+    /// A row per row, a column per column of the targets.
+    pub(crate) coefficients: Matrix,
+}
+
+impl Ridge {
+    /// Solves for one kernel matrix. Weights, where there are some, are positive.
+    ///
+    /// # Errors
+    /// If the ridge is so small that rounding makes the system singular.
+    pub(crate) fn new(kernel: &Matrix, targets: &Matrix, weights: Option<&[f64]>, ridge: f64) -> Result<Self> {
+        let n = kernel.rows();
+        let mut system = kernel.as_slice().to_vec();
+        for i in 0..n {
+            system[i * n + i] += ridge / weights.map_or(1.0, |w| w[i]);
+        }
+        let factor = Cholesky::factor(system, n).ok_or_else(|| Error::Numerical {
+            place: "kernel ridge",
+            message: format!("with a ridge of {ridge} the system is singular to rounding; use a larger one"),
+        })?;
+        let mut coefficients = targets.clone();
+        factor.solve_rows(&mut coefficients);
+        Ok(Self { factor, coefficients })
+    }
+
+    /// What the function that is fitted to all other rows says of each row, a column per column of the targets. In closed form:
+    /// `t_i - a_i / (G^-1)_ii` with `G = K + ridge W^-1`.
+    pub(crate) fn left_out(&self, targets: &Matrix) -> Matrix {
+        let mut out = targets.clone();
+        for (i, inverse) in self.factor.inverse_diagonal().into_iter().enumerate() {
+            let coefficients = self.coefficients.row(i);
+            out.row_mut(i).iter_mut().zip(coefficients).for_each(|(t, a)| *t -= a / inverse);
+        }
+        out
+    }
+}
+
+/// The rows that count, where weights leave some out; nothing where all do.
+pub(crate) fn counted(weights: Option<&[f64]>) -> Option<Vec<usize>> {
+    let weights = weights?;
+    let kept: Vec<usize> = (0..weights.len()).filter(|&i| weights[i] > 0.0).collect();
+    (kept.len() < weights.len()).then_some(kept)
+}
+
+/// Weights by which every class counts as much as any other, with a mean of one.
+pub(crate) fn balanced(labels: &Labels) -> Vec<f64> {
+    let counts = labels.counts();
+    let present = counts.iter().filter(|n| **n > 0).count() as f64;
+    labels.codes().iter().map(|&c| labels.len() as f64 / (present * counts[c as usize] as f64)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::kernel::{Points, laplace_of};
+    use super::*;
+    use crate::linalg;
+
+    fn rows(n: usize) -> Matrix {
+        let value = |k: usize| (1.3 * k as f64).sin() + 0.2 * ((k * k) % 5) as f64;
+        Matrix::from_vec(n, 2, (0..2 * n).map(value).collect()).unwrap()
+    }
+
+    #[test]
+    fn what_a_row_gets_from_the_others_is_what_a_fit_without_it_says() {
+        let (n, ridge) = (25, 0.05);
+        let x = rows(n);
+        let codes: Vec<u32> = (0..n).map(|i| (i % 3) as u32).collect();
+        let weights: Vec<f64> = (0..n).map(|i| 0.5 + (i % 4) as f64).collect();
+        let kernel = laplace_of(&Points::new(&x).squared_within(), 0.8);
+        let t = targets(&codes, 3);
+        let all = Ridge::new(&kernel, &t, Some(&weights), ridge).unwrap().left_out(&t);
+        for left in [0, 7, 24] {
+            let others: Vec<usize> = (0..n).filter(|&i| i != left).collect();
+            let part = kernel.select_rows(&others);
+            let part = part.select_cols(others.iter().copied());
+            let w: Vec<f64> = others.iter().map(|&i| weights[i]).collect();
+            let fit = Ridge::new(&part, &t.select_rows(&others), Some(&w), ridge).unwrap();
+            let to = kernel.select_rows(&[left]).select_cols(others.iter().copied());
+            let said = linalg::product(&to, &fit.coefficients);
+            for c in 0..3 {
+                assert!((said[(0, c)] - all[(left, c)]).abs() < 1e-9, "{} and {}", said[(0, c)], all[(left, c)]);
+            }
+        }
+    }
+
+    #[test]
+    fn a_weight_of_two_is_two_equal_rows() {
+        let x = rows(12);
+        let twice: Vec<usize> = (0..12).chain([4]).collect();
+        let codes: Vec<u32> = (0..12).map(|i| (i % 2) as u32).collect();
+        let weights: Vec<f64> = (0..12).map(|i| if i == 4 { 2.0 } else { 1.0 }).collect();
+        let t = targets(&codes, 2);
+        let (a, b) = (Points::new(&x), Points::new(&x.select_rows(&twice)));
+        let weighted = Ridge::new(&laplace_of(&a.squared_within(), 1.0), &t, Some(&weights), 0.1).unwrap();
+        let kernel = laplace_of(&b.squared_within(), 1.0);
+        let doubled = Ridge::new(&kernel, &t.select_rows(&twice), None, 0.1).unwrap();
+        assert!((weighted.coefficients[(4, 0)] - 2.0 * doubled.coefficients[(4, 0)]).abs() < 1e-7);
+        assert!((weighted.coefficients[(7, 0)] - doubled.coefficients[(7, 0)]).abs() < 1e-7);
+    }
+
+    #[test]
+    fn targets_of_two_classes_are_one_column() {
+        let t = targets(&[0, 1], 2);
+        assert_eq!(t, Matrix::from_rows(&[[-1.0], [1.0]]));
+        assert_eq!(per_class(t, 2), Matrix::from_rows(&[[1.0, -1.0], [-1.0, 1.0]]));
+        assert_eq!(targets(&[2], 3), Matrix::from_rows(&[[-1.0, -1.0, 1.0]]));
+        assert_eq!(balanced(&Labels::from_names(["a", "a", "a", "b"])), [2.0 / 3.0, 2.0 / 3.0, 2.0 / 3.0, 2.0]);
+    }
+}
