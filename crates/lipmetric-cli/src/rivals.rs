@@ -1,7 +1,7 @@
 //! Parameters of the methods other than Lip: LMNN, LMML, NCA, MCML.
 
 use crate::method::options::{Given, help};
-use clap::Args;
+use clap::{Args, ValueEnum};
 use lipmetric::method::Init;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -23,6 +23,19 @@ pub(crate) struct RivalArgs {
     push: Option<f64>,
     #[arg(long, value_name = "VALUE", value_parser = crate::method::real, help = help("alpha", "Weight of violated margins", ""))]
     alpha: Option<f64>,
+    #[arg(long, value_enum, value_name = "LOSS", help = help("loss", "What a row costs whose neighbours are of other classes", ""))]
+    loss: Option<LossRule>,
+    #[arg(long, value_name = "WEIGHT", value_parser = crate::method::real, help = help("penalty", "What it costs to leave the start of the optimisation: larger keeps the distance nearer to it", "0 with --loss errors, 0.3 with --loss log"))]
+    penalty: Option<f64>,
+}
+
+#[derive(Clone, Copy, ValueEnum, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum LossRule {
+    /// The probability of picking one of them: the expected number of errors
+    Errors,
+    /// Minus the logarithm of the probability of picking one of its own class; stops where held-out rows are predicted best
+    Log,
 }
 
 fn start(text: &str) -> std::result::Result<Init, String> {

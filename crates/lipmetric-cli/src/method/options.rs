@@ -130,7 +130,7 @@ fn listed(names: &[String]) -> String {
 }
 
 /// Every option of a method's parameters, in the order of the help.
-const ALL: [&str; 18] = [
+const ALL: [&str; 20] = [
     "slack",
     "c",
     "c_rel",
@@ -148,6 +148,8 @@ const ALL: [&str; 18] = [
     "targets",
     "push",
     "alpha",
+    "loss",
+    "penalty",
     "warm_start",
 ];
 

@@ -324,6 +324,7 @@ fn every_method_gives_what_the_golden_file_says() {
         ("lmml", "lmml --alpha 1 --init auto --tol 1e-3 --max-iter 20000 --k 3", 2e-3),
         ("nca", "nca --init auto --tol 1e-5 --max-iter 200 --k 3", 1e-2),
         ("nca-low", "nca --n-components 2 --init lda --tol 1e-5 --max-iter 200 --k 3", 1e-2),
+        ("nca-log", "nca --loss log --penalty 0.3 --init auto --tol 1e-5 --max-iter 200 --k 3", 1e-2),
         ("mcml", "mcml --init auto --tol 1e-3 --max-iter 2000 --k 3", 2e-3),
         ("mcml-low", "mcml --n-components 2 --init random:7 --tol 1e-3 --max-iter 200 --k 3", 1e-2),
     ];

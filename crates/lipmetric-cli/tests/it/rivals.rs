@@ -38,6 +38,10 @@ fn their_options_mean_what_they_say() {
     let lmnn = fit(&["--method", "lmnn", "--targets", "1", "--push", "0.95", "--slack", "instance"]);
     assert_eq!((&lmnn["parameters"]["targets"], &lmnn["parameters"]["slack"]), (&1.into(), &"instance".into()));
     assert!(fit(&["--method", "lmml", "--alpha", "0.1"])["objective"] != fit(&["--method", "lmml"])["objective"]);
+    let log = fit(&["--method", "nca", "--loss", "log", "--penalty", "0.5", "--model", "log.lip"]);
+    assert_eq!((&log["parameters"]["loss"], &log["parameters"]["penalty"]), (&"log".into(), &0.5.into()));
+    assert!(log["notes"].to_string().contains("held out"), "{log}");
+    assert!(room.ok(&["inspect", "log.lip", "--spec"]).contains("\"loss\": \"log\""));
     let limited = room.run(&["fit", "--data", "echo", "--method", "lmml", "--max-iter", "1", "--json"]);
     assert_eq!(limited.status.code(), Some(4));
 }
@@ -64,6 +68,9 @@ fn options_of_other_methods_are_refused_by_name() {
         (&["--method", "nca", "--tol", "7"], "--tol: 7"),
         (&["--method", "nca", "--init", "nonsense"], "random:SEED"),
         (&["--method", "nca", "--k", "many"], "auto"),
+        (&["--method", "nca", "--loss", "hinge"], "errors, log"),
+        (&["--method", "nca", "--penalty=-1"], "--penalty: -1"),
+        (&["--method", "mcml", "--loss", "log"], "--loss is an option of nca only"),
         (&["--method", "nca", "--k", "0"], "--k"),
     ] {
         let error = room.fails(2, &[&["fit", "--data", "echo"][..], args].concat());
@@ -104,8 +111,8 @@ fn the_number_of_neighbours_can_be_chosen_from_the_rows() {
 #[test]
 fn methods_stand_side_by_side_in_a_comparison() {
     let room = Room::new();
-    let table = room.ok(&["compare", "echo", "--methods", "nn,lmnn,lmml,nca,mcml", "--repeats", "2"]);
-    for title in ["NN", "LMNN", "LMML", "NCA", "MCML"] {
+    let table = room.ok(&["compare", "echo", "--methods", "nn,lmnn,lmml,nca,mcml,nca:loss=log", "--repeats", "2"]);
+    for title in ["NN", "LMNN", "LMML", "NCA", "MCML", "NCA loss=log"] {
         assert!(table.contains(title), "{table}");
     }
     let fit = |threads: &str| {

@@ -8,7 +8,7 @@
 //! | `spec` | `Spec`, `Choose`, the solvers' defaults |
 //! | `parameters` | how a method's parameters are declared: struct, defaults, setters, table |
 //! | `lip/` | Lip^D and Lip^I: parameters and checks (`mod`), the exact solver (`exact`), the others (`large`) |
-//! | `lip_local`, `lmnn`, `lmml`, `nca`, `mcml`, `euclidean` | a method each |
+//! | `lip_local`, `lmnn`, `lmml`, `nca/`, `mcml`, `euclidean` | a method each |
 //! | `choose/` | what is chosen by cross-validation |
 //! | `start` | the rows' coordinates, and where a search begins |
 //! | `values` | the values of a Lipschitz function that are learned for a given metric |
@@ -33,7 +33,7 @@ pub use lip_local::LipLocal;
 pub use lmml::Lmml;
 pub use lmnn::Lmnn;
 pub use mcml::Mcml;
-pub use nca::Nca;
+pub use nca::{Loss, Nca};
 pub use parameters::Field;
 pub use spec::{Choose, Spec};
 pub use start::Init;

@@ -7,6 +7,8 @@ use std::sync::Mutex;
 
 /// What is farther than this beyond the nearest weighs less than rounding does.
 const REACH: f64 = 32.0;
+/// A class is far where it begins beyond this: what of it is within reach then is all but the least part of it.
+const FAR: f64 = 8.0;
 /// Coefficients (of order one) that no sum notices.
 const NEGLIGIBLE: f64 = 1e-14;
 /// Elements of a block of scores, about.
@@ -22,6 +24,8 @@ pub(crate) struct Softmax<'a> {
     same: Vec<Range<usize>>,
     /// All points.
     everyone: Vec<u32>,
+    /// Whether a point far from its own class is given all others, however unlikely.
+    own_class: bool,
     /// Buffers, used again.
     pool: Mutex<Vec<Work>>,
 }
@@ -69,7 +73,18 @@ impl<'a> Softmax<'a> {
     pub(crate) fn new(cloud: &'a Cloud) -> Self {
         let same =
             cloud.classes().into_iter().flat_map(|class| std::iter::repeat_n(class.clone(), class.len())).collect();
-        Self { cloud, same, everyone: (0..cloud.len() as u32).collect(), pool: Mutex::new(Vec::new()) }
+        Self {
+            cloud,
+            same,
+            everyone: (0..cloud.len() as u32).collect(),
+            own_class: false,
+            pool: Mutex::new(Vec::new()),
+        }
+    }
+
+    /// The same for functions that ask how unlikely a point's own class is: it is never left out as a whole.
+    pub(crate) fn with_own_class(self) -> Self {
+        Self { own_class: true, ..self }
     }
 
     /// Goes through all points under the map `x -> L x` (`factor` is `L`, rank x coordinates). `f` gets a point's chances
@@ -162,7 +177,8 @@ impl<'a> Softmax<'a> {
                 scores.fill(0.0);
                 continue;
             }
-            let near = exponents(scores, top, &mut work.others, &mut work.chances);
+            let whole = self.own_class && is_far(&scores[self.same[i].clone()], top);
+            let near = exponents(scores, top, whole, &mut work.others, &mut work.chances);
             let all = near == n;
             let others = if all { everyone } else { &work.others[..near] };
             let chances = &mut work.chances[..near];
@@ -267,11 +283,11 @@ impl<'a> Softmax<'a> {
 }
 
 /// What of the scores is within reach of the largest, less that: the points (not where all are taken) and the exponents.
-/// Returns how many. Where many are within reach all are taken, without a list.
+/// Returns how many. Where many are within reach, or the `whole` is asked for, all are taken, without a list.
 #[inline(always)]
-fn exponents(scores: &[f64], top: f64, others: &mut Vec<u32>, exponents: &mut Vec<f64>) -> usize {
+fn exponents(scores: &[f64], top: f64, whole: bool, others: &mut Vec<u32>, exponents: &mut Vec<f64>) -> usize {
     let n = scores.len();
-    if 3 * within_reach(scores, top) <= n {
+    if !whole && 3 * within_reach(scores, top) <= n {
         return compact(scores, top, others, exponents);
     }
     exponents.resize(n + 1, 0.0);
@@ -279,6 +295,12 @@ fn exponents(scores: &[f64], top: f64, others: &mut Vec<u32>, exponents: &mut Ve
         *g = (s - top).max(-LEAST_EXPONENT);
     }
     n
+}
+
+/// Whether none of these scores is near the largest: what they add to one another would be lost among those left out.
+#[inline(always)]
+fn is_far(scores: &[f64], top: f64) -> bool {
+    !scores.iter().any(|&s| s > top - FAR)
 }
 
 type Maps<'a> = (&'a Matrix, &'a Matrix, &'a Matrix, &'a Matrix);

@@ -9,6 +9,8 @@ pub enum Status {
     ClosedForm,
     /// The stopping tolerance was reached (a certified gap where the method has one).
     Optimal,
+    /// The search ended where it served rows best that it did not see.
+    HeldOut,
     /// No further progress was possible in floating point before the tolerance was reached.
     Stalled,
     /// The iteration limit came first.
@@ -27,7 +29,7 @@ impl Status {
     /// Whether the fit did what was asked of it.
     #[must_use]
     pub fn converged(self) -> bool {
-        matches!(self, Self::ClosedForm | Self::Optimal)
+        matches!(self, Self::ClosedForm | Self::Optimal | Self::HeldOut)
     }
 
     /// The status in words, for a sentence such as "the fit ended: ...".
@@ -36,6 +38,7 @@ impl Status {
         match self {
             Self::ClosedForm => "closed form, no optimisation needed",
             Self::Optimal => "optimal to the tolerance",
+            Self::HeldOut => "stopped where held-out rows were predicted best",
             Self::Stalled => "stalled before the tolerance was reached",
             Self::IterationLimit => "stopped at the iteration limit",
             Self::TimeLimit => "stopped at the time limit",

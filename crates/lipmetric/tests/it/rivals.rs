@@ -3,7 +3,7 @@ use crate::lip_common::{Noise, blobs, load};
 use lipmetric::classify::{KnnClassifier, Validation, Weights, best_k, judge_k, usual_ks};
 use lipmetric::data::folds;
 use lipmetric::lipschitz::appendix::{lmml_penalty, lmnn_pull};
-use lipmetric::method::{Auto, Euclidean, Fit, Init, LipLocal, Lmml, Lmnn, Mcml, Method, Nca, Training, Triplet};
+use lipmetric::method::{Auto, Euclidean, Fit, Init, LipLocal, Lmml, Lmnn, Loss, Mcml, Method, Nca, Training, Triplet};
 use lipmetric::neighbours::NeighbourIndex;
 use lipmetric::problem::Slack;
 use lipmetric::solver::{Halt, Observer, Progress, Silent, Status};
@@ -133,6 +133,89 @@ fn gradients_are_the_slopes_of_the_objectives() {
             assert!(close(numeric, exact, 1e-6), "{numeric} and {exact}");
         }
     }
+}
+
+/// `-sum w_i log p_i` over the rows that are not alone in their class, pair by pair, without any overflow.
+fn plain_log_loss(x: &Matrix, y: &Labels, weights: &[f64], metric: &Metric) -> f64 {
+    let (n, codes) = (x.rows(), y.codes());
+    let mut total = 0.0;
+    for i in 0..n {
+        let score = |j: usize| weights[j].ln() - metric.squared_distance(x.row(i), x.row(j));
+        let log_sum = |of: &dyn Fn(usize) -> bool| {
+            let scores: Vec<f64> = (0..n).filter(|&j| j != i && of(j)).map(score).collect();
+            let top = scores.iter().fold(f64::NEG_INFINITY, |a, &b| a.max(b));
+            top + scores.iter().map(|s| (s - top).exp()).sum::<f64>().ln()
+        };
+        let own = log_sum(&|j| codes[j] == codes[i]);
+        if own.is_finite() {
+            total += weights[i] * (log_sum(&|_| true) - own);
+        }
+    }
+    total
+}
+
+#[test]
+fn the_log_loss_is_that_of_the_plain_loop_also_where_a_class_is_far_away() {
+    let mut noise = Noise(4);
+    for (n, p, classes) in [(24, 3, 2), (45, 5, 3), (200, 4, 4)] {
+        let (x, mut y) = blobs(n, p, classes, 15 + n as u64);
+        // A class of one row.
+        let mut codes = y.codes().to_vec();
+        codes[0] = classes as u32;
+        y = Labels::from_codes((0..=classes).map(|c| c.to_string()).collect(), codes).unwrap();
+        let weights: Vec<f64> = (0..n).map(|i| 1.0 + (i % 3) as f64).collect();
+        let plain = Training::new(&x, &y).unwrap();
+        let weighted = plain.with_weights(&weights).unwrap();
+        // Squared distances up to hundreds: `exp` of them alone would say nothing.
+        for scale in [0.05, 0.4, 2.0, 6.0] {
+            let metric = random_metric(p.min(3), p, scale, &mut noise);
+            for (data, weights) in [(&plain, &vec![1.0; n]), (&weighted, &weights)] {
+                let (found, expected) =
+                    (Nca::log_loss(data, &metric).unwrap(), plain_log_loss(&x, &y, weights, &metric));
+                assert!(close(found, expected, 1e-9), "{found} and {expected}");
+            }
+        }
+    }
+}
+
+/// Two of `p` features tell the class.
+fn two_that_tell(n: usize, p: usize, noise: &mut Noise) -> (Matrix, Labels) {
+    let x = Matrix::from_vec(n, p, (0..n * p).map(|_| noise.normal()).collect()).unwrap();
+    let y = Labels::from_names((0..n).map(|i| if x[(i, 0)] + x[(i, 1)] > 0.0 { "above" } else { "below" }));
+    (x, y)
+}
+
+#[test]
+fn nca_by_the_likelihood_finds_the_features_that_tell_and_stops_where_held_out_rows_are_served() {
+    let mut noise = Noise(8);
+    let (x, y) = two_that_tell(120, 8, &mut noise);
+    let (z, truth) = two_that_tell(300, 8, &mut noise);
+    let data = Training::new(&x, &y).unwrap();
+    let nca = Nca::new().loss(Loss::Log);
+    let fit = nca.fit(&data, &mut Silent).unwrap();
+    assert!(fit.outcome.status.converged(), "{:?}", fit.outcome.status);
+    assert!(fit.outcome.notes.iter().any(|note| note.contains("held out")), "{:?}", fit.outcome.notes);
+    let m = fit.metric.matrix();
+    assert!((2..8).all(|k| m[(k, k)] < 0.5 * m[(0, 0)].min(m[(1, 1)])), "{m:?}");
+    let right = |metric: &Metric| {
+        let index = NeighbourIndex::new(metric.transform(&x).unwrap()).unwrap();
+        let knn = KnnClassifier::new(index, y.clone(), 5, Weights::Uniform).unwrap();
+        let said = knn.predict(&metric.transform(&z).unwrap()).unwrap();
+        said.iter().zip(truth.codes()).filter(|(a, b)| a == b).count()
+    };
+    assert!(right(&fit.metric) > right(&Metric::euclidean(8)) + 15);
+    assert_eq!(nca.fit(&data, &mut Silent).unwrap(), fit);
+    // The penalty holds it: at a very large one it stays where it began.
+    let held = nca.clone().penalty(1e9).fit(&data, &mut Silent).unwrap().metric.matrix();
+    for (a, b) in [(0, 0), (3, 3), (0, 1)] {
+        let euclid = if a == b { held[(5, 5)] } else { 0.0 };
+        assert!((held[(a, b)] - euclid).abs() < 1e-3 * held[(5, 5)], "{held:?}");
+    }
+    // No row is left to hold out, or only one: it ends by itself.
+    let few = Matrix::from_rows(&[[0.0, 1.0], [0.1, 0.0], [1.0, 1.0], [1.1, 0.0]]);
+    let names = Labels::from_names(["a", "a", "b", "b"]);
+    assert!(nca.fit(&Training::new(&few, &names).unwrap(), &mut Silent).unwrap().outcome.objective.unwrap() < 3.0);
+    assert!(nca.penalty(-1.0).fit(&data, &mut Silent).unwrap_err().to_string().contains("penalty"));
 }
 
 #[test]
