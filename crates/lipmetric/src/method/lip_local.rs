@@ -1,11 +1,11 @@
 //! Lip^I by near pairs: the local form of the Lipschitz margin ratio.
 
 use super::parameters::parameters;
-use super::start::{coordinates, notes_on};
-use super::{Fit, Method, Outcome, Training, check_limits};
+use super::start::{coordinates, notes_on, weights};
+use super::{Fit, Method, Outcome, Training, check_limits, settle};
 use crate::neighbours::NeighbourIndex;
 use crate::pairs::weighted_outer;
-use crate::problem::Coordinates;
+use crate::problem::{Coordinates, Listed, SUMMED, Under, Weighed};
 use crate::solver::listed::Problem;
 use crate::solver::{Observer, Solution, Status, Stop, Timed};
 use crate::{Error, Matrix, Metric, Result, linalg};
@@ -77,17 +77,37 @@ impl LipLocal {
     /// # Errors
     /// If the data or the parameters do not allow a fit, or a fraction is not between 0 and 1.
     pub fn path(&self, data: &Training<'_>, fractions: &[f64], observer: &mut dyn Observer) -> Result<Vec<Fit>> {
+        self.along(data, fractions, true, observer)
+    }
+
+    /// The same; where the fits are only to be compared by their predictions, with the solver's own figures.
+    pub(super) fn along(
+        &self,
+        data: &Training<'_>,
+        fractions: &[f64],
+        audited: bool,
+        observer: &mut dyn Observer,
+    ) -> Result<Vec<Fit>> {
         self.check_all(fractions)?;
         data.check_for(self)?;
         let observer = &mut Timed::new(observer);
         let ground = Ground::new(coordinates(data)?)?;
-        let plain = ground.problem(&ground.near(&ground.x, self.neighbours)?)?;
+        let plain = ground.problem(ground.near(&ground.x, self.neighbours)?)?;
         let mut fits = Vec::with_capacity(fractions.len());
         let mut last: Option<Matrix> = None;
         for &fraction in fractions {
-            let (metric, done) = self.rounds_from(&ground, &plain, last.take(), fraction, observer)?;
+            let (factor, mut done) = self.rounds_from(&ground, &plain, last.take(), fraction, observer)?;
             let stopped = matches!(done.solution.status, Status::TimeLimit | Status::Interrupted);
-            fits.push(ground.fit(metric, &done)?);
+            let metric = ground.metric(&factor)?;
+            let mut notes = ground.notes();
+            if audited {
+                let last = done.last.take();
+                notes.extend(ground.audit(data, &metric, last.as_ref().unwrap_or(&plain), &mut done));
+                notes.extend(settle(&mut done.solution, self.tolerance).filter(|_| !ground.frame.is_partial()));
+            }
+            let outcome = Outcome::of(&done.solution).with_trade_off(Some(done.c), Some(done.c_max));
+            let iterations = done.steps;
+            fits.push(Fit::new(metric, Outcome { iterations, ..outcome.with_notes(notes) }));
             if stopped {
                 break;
             }
@@ -105,44 +125,58 @@ impl LipLocal {
         observer: &mut dyn Observer,
     ) -> Result<(Matrix, Done)> {
         let mut steps = 0;
-        let mut solve = |at: &Whitened, start: Matrix, observer: &mut dyn Observer| -> Result<(Solution, f64)> {
+        let mut solve = |at: &Whitened, start: Matrix, observer: &mut dyn Observer| -> Result<Round> {
             let c_max = at.problem.ceiling()?;
             if c_max <= 0.0 {
                 return Err(Error::data("near rows of different labels are all equal: no metric can separate them"));
             }
             let c = fraction * c_max;
-            let solution = at.problem.solve(c, start, &Stop::new(self.tolerance, self.max_iterations), observer)?;
+            let stop = Stop::new(self.tolerance, self.max_iterations);
+            let (solution, proof) = at.problem.solve(c, start, &stop, observer)?;
             steps += solution.iterations;
-            Ok((solution, c_max))
+            Ok(Round { solution, proof, c_max })
         };
         let start = start.unwrap_or_else(|| plain.problem.plain_start());
-        let (mut solution, mut c_max) = solve(plain, start, observer)?;
-        let first = solution.factor.clone();
-        let mut factor = linalg::product(&solution.factor, &plain.map);
+        let mut round = solve(plain, start, observer)?;
+        let first = round.solution.factor.clone();
+        let mut factor = linalg::product(&round.solution.factor, &plain.map);
+        let mut last = None;
         for _ in 1..self.rounds {
-            if matches!(solution.status, Status::TimeLimit | Status::Interrupted) {
+            if matches!(round.solution.status, Status::TimeLimit | Status::Interrupted) {
                 break;
             }
             let mapped = linalg::product_transposed(&ground.x, &factor);
             let near = ground.near(&mapped, self.neighbours)?;
-            let at = ground.problem(&near)?;
+            let at = ground.problem(near)?;
             let start = linalg::product(&factor, &at.inverse);
-            (solution, c_max) = solve(&at, start, observer)?;
-            factor = linalg::product(&solution.factor, &at.map);
+            round = solve(&at, start, observer)?;
+            factor = linalg::product(&round.solution.factor, &at.map);
+            last = Some(at);
         }
-        let c = fraction * c_max;
-        Ok((factor, Done { solution, c, c_max, steps, first }))
+        let Round { solution, proof, c_max } = round;
+        Ok((factor, Done { solution, proof, c: fraction * c_max, c_max, steps, first, last }))
     }
+}
+
+/// What a round ended with.
+struct Round {
+    solution: Solution,
+    /// The multipliers of its bound, a pair of different label each.
+    proof: Vec<f64>,
+    c_max: f64,
 }
 
 /// What the rounds ended with.
 struct Done {
     solution: Solution,
+    proof: Vec<f64>,
     c: f64,
     c_max: f64,
     steps: usize,
     /// The factor after the first round, in its coordinates: where the next trade-off begins.
     first: Matrix,
+    /// The problem of the last round, if there was more than one.
+    last: Option<Whitened>,
 }
 
 /// The rows in the coordinates that the metric lives in.
@@ -162,6 +196,9 @@ struct Near {
 /// A problem in coordinates where the local diameter is the squared length of the factor.
 struct Whitened {
     problem: Problem,
+    near: Near,
+    /// The Euclidean part of the local diameter.
+    plain: f64,
     map: Matrix,
     inverse: Matrix,
 }
@@ -209,7 +246,7 @@ impl Ground {
         Ok(Near { same, other })
     }
 
-    fn problem(&self, near: &Near) -> Result<Whitened> {
+    fn problem(&self, near: Near) -> Result<Whitened> {
         let p = self.x.cols();
         let weight = |&(i, j): &(usize, usize)| self.frame.cloud.weight[i] * self.frame.cloud.weight[j];
         let total: f64 = near.same.iter().map(weight).sum();
@@ -229,11 +266,10 @@ impl Ground {
         }
         let total: f64 = near.other.iter().map(weight).sum();
         let weights = near.other.iter().map(|pair| weight(pair) / total).collect();
-        Ok(Whitened { problem: Problem { differences, weights }, map, inverse })
+        Ok(Whitened { problem: Problem { differences, weights }, near, plain, map, inverse })
     }
 
-    /// The metric on the features, and the figures.
-    fn fit(&self, factor: Matrix, done: &Done) -> Result<Fit> {
+    fn notes(&self) -> Vec<String> {
         let mut notes = notes_on(&self.frame);
         let rank = self.frame.rank();
         if rank > DIMENSIONS {
@@ -242,14 +278,44 @@ impl Ground {
         if self.x.rows() > CENTRES {
             notes.push(format!("{CENTRES} of {} rows, evenly chosen, were centres", self.x.rows()));
         }
-        let mut wide = Matrix::zeros(factor.rows(), rank);
+        notes
+    }
+
+    /// The metric on the features.
+    fn metric(&self, factor: &Matrix) -> Result<Metric> {
+        let mut wide = Matrix::zeros(factor.rows(), self.frame.rank());
         for i in 0..factor.rows() {
             wide.row_mut(i)[..factor.cols()].copy_from_slice(factor.row(i));
         }
-        let metric: Metric = self.frame.metric_of(&linalg::transposed_product(&wide, &wide))?;
-        let mut outcome = Outcome::of(&done.solution).with_trade_off(Some(done.c), Some(done.c_max)).with_notes(notes);
-        outcome.iterations = done.steps;
-        Ok(Fit::new(metric, outcome))
+        self.frame.metric_of(&linalg::transposed_product(&wide, &wide))
+    }
+
+    /// Objective and bound on the rows as they were given; a note where no bound is proved.
+    fn audit(&self, data: &Training<'_>, metric: &Metric, at: &Whitened, done: &mut Done) -> Option<String> {
+        let rows = Under::new((data.x, data.y.codes(), &weights(data)), metric);
+        let cloud = &rows.cloud;
+        let weighed = |pairs: &[(usize, usize)]| -> Vec<Weighed> {
+            let total: f64 = pairs.iter().map(|&(i, j)| cloud.pair_weight(i, j)).sum();
+            pairs.iter().map(|&(i, j)| (i as u32, j as u32, cloud.pair_weight(i, j) / total)).collect()
+        };
+        let (same, other) = (weighed(&at.near.same), weighed(&at.near.other));
+        let spread: f64 = same.iter().map(|&(i, j, w)| w * rows.length(i as usize, j as usize)).sum();
+        let hinge: f64 = other.iter().map(|&(i, j, w)| w * rows.lacking(2.0, i as usize, j as usize).max(0.0)).sum();
+        let factor = metric.factor();
+        done.solution.objective = done.c * (spread + at.plain * linalg::inner(factor, factor)) + hinge;
+        done.solution.bound = 0.0;
+        if self.frame.is_partial() {
+            return self.frame.note_no_bound();
+        }
+        let axes = self.frame.axes().select_rows(&Vec::from_iter(0..self.x.cols()));
+        let pull: Vec<Weighed> = same.iter().map(|&(i, j, w)| (i, j, done.c * w)).collect();
+        // No multiplier above its weight, whatever rounding did.
+        let lambda = |(pair, m): (&Weighed, &f64)| (pair.0, pair.1, -m.min(pair.2 * (1.0 - SUMMED)));
+        let push: Vec<Weighed> = other.iter().zip(&done.proof).map(lambda).collect();
+        let total: f64 = -push.iter().map(|p| p.2).sum::<f64>();
+        let part = Listed { cloud, basis: &axes }.proved_part(&pull, done.c * at.plain, &push, 1.0);
+        done.solution.bound = 2.0 * part * total * (1.0 - SUMMED);
+        None
     }
 }
 

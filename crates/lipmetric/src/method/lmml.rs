@@ -9,9 +9,9 @@
 
 use super::lmnn::{note_lonely, reach_of_one, targets};
 use super::parameters::parameters;
-use super::start::{Begin, Init, coordinates, coordinates_of_any_labels, notes_on};
-use super::{Fit, Method, Outcome, Training, check_limits};
-use crate::problem::Coordinates;
+use super::start::{Begin, Init, coordinates, coordinates_of_any_labels, notes_on, weights};
+use super::{Fit, Method, Outcome, Training, check_limits, settle};
+use crate::problem::{Coordinates, Under};
 use crate::solver::comparisons::{Anchor, Lists, Loss, Penalty, Problem};
 use crate::solver::{Observer, Stop, Timed};
 use crate::{Error, Matrix, Metric, Result, linalg};
@@ -146,18 +146,23 @@ impl Method for Lmml {
         }
         let full = start.rows() >= frame.rank();
         let stop = Stop::new(self.tolerance, self.max_iterations);
-        let solution = problem.solve(&mut lists, start, &stop, observer)?;
-        let zero: f64 = problem.anchors.iter().map(|a| a.cost).sum();
-        if solution.bound >= zero * (1.0 - self.tolerance) {
-            return Err(Error::data(
-                "the best metric is zero: in no direction are the rows to push away farther than those to be near to",
-            ));
-        }
+        let (mut solution, proof) = problem.solve(&mut lists, start, &stop, observer)?;
         let metric = if full {
             frame.metric_of(&linalg::transposed_product(&solution.factor, &solution.factor))?
         } else {
             frame.metric(&solution.factor)?
         };
+        // The solver's own figures are those of its coordinates.
+        let rows = Under::new((data.x, data.y.codes(), &weights(data)), &metric);
+        solution.objective = problem.measured(&lists, &rows, &metric, &[]);
+        solution.bound = problem.proved(&proof, (&rows.cloud, frame.axes()), &[])?;
+        let zero: f64 = problem.anchors.iter().map(|a| a.cost).sum();
+        if solution.bound >= zero * (1.0 - self.tolerance) || metric.rank() == 0 {
+            return Err(Error::data(
+                "the best metric is zero: in no direction are the rows to push away farther than those to be near to",
+            ));
+        }
+        notes.extend(settle(&mut solution, self.tolerance));
         Ok(Fit::new(metric, Outcome::of(&solution).with_notes(notes)))
     }
 }

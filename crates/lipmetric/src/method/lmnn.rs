@@ -8,11 +8,11 @@
 //! Convex in `M`; with all components the fit ends with a certified gap to the global optimum.
 
 use super::parameters::parameters;
-use super::start::{Begin, Init, coordinates, notes_on};
-use super::{Fit, Method, Outcome, Training, check_limits};
+use super::start::{Begin, Init, coordinates, notes_on, weights};
+use super::{Fit, Method, Outcome, Training, check_limits, settle};
 use crate::neighbours::NeighbourIndex;
 use crate::pairs::weighted_outer;
-use crate::problem::{Coordinates, Slack};
+use crate::problem::{Coordinates, Slack, Under, Weighed};
 use crate::solver::comparisons::{Anchor, Lists, Loss, Penalty, Problem};
 use crate::solver::{Observer, Stop, Timed};
 use crate::{Error, Matrix, Metric, Result, linalg};
@@ -84,11 +84,17 @@ impl Lmnn {
     }
 
     fn pull(&self, frame: &Coordinates, anchors: &[Anchor]) -> Matrix {
-        let pairs = anchors.iter().flat_map(|a| {
-            let weight = (1.0 - self.push) * frame.cloud.weight[a.point];
-            a.targets.iter().map(move |&j| (a.point, j as usize, weight))
-        });
+        let pairs = self.pulled(frame, anchors).into_iter().map(|(i, j, w)| (i as usize, j as usize, w));
         weighted_outer(&frame.cloud.x, pairs)
+    }
+
+    /// The pairs that are pulled together, and how hard.
+    fn pulled(&self, frame: &Coordinates, anchors: &[Anchor]) -> Vec<Weighed> {
+        let of = |a: &Anchor| {
+            let (point, weight) = (a.point as u32, (1.0 - self.push) * frame.cloud.weight[a.point]);
+            a.targets.iter().map(move |&j| (point, j, weight)).collect::<Vec<_>>()
+        };
+        anchors.iter().flat_map(of).collect()
     }
 
     /// The objective of any metric on labelled rows.
@@ -183,9 +189,20 @@ impl Method for Lmnn {
         let problem = self.problem(&frame, anchors, pull);
         let full = start.rows() >= frame.rank();
         let stop = Stop::new(self.tolerance, self.max_iterations);
-        let solution = problem.solve(&mut Lists::by_label(), start, &stop, observer)?;
+        let mut lists = Lists::by_label();
+        let (mut solution, proof) = problem.solve(&mut lists, start, &stop, observer)?;
+        let metric = if full {
+            frame.metric_of(&linalg::transposed_product(&solution.factor, &solution.factor))?
+        } else {
+            frame.metric(&solution.factor)?
+        };
+        // The solver's own figures are those of its coordinates.
+        let pulled = self.pulled(&frame, &problem.anchors);
+        let rows = Under::new((data.x, data.y.codes(), &weights(data)), &metric);
+        solution.objective = problem.measured(&lists, &rows, &metric, &pulled);
+        solution.bound = problem.proved(&proof, (&rows.cloud, &frame.basis()), &pulled)?;
         let zero = problem.objective_of_zero();
-        if solution.bound >= zero * (1.0 - self.tolerance) {
+        if solution.bound >= zero * (1.0 - self.tolerance) || metric.rank() == 0 {
             return Err(Error::parameter(
                 "push",
                 format!("{} is too small: all learned distances become 0; use a larger one", self.push),
@@ -197,11 +214,7 @@ impl Method for Lmnn {
                     .to_owned(),
             );
         }
-        let metric = if full {
-            frame.metric_of(&linalg::transposed_product(&solution.factor, &solution.factor))?
-        } else {
-            frame.metric(&solution.factor)?
-        };
+        notes.extend(settle(&mut solution, self.tolerance));
         Ok(Fit::new(metric, Outcome::of(&solution).with_notes(notes)))
     }
 }

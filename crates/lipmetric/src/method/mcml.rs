@@ -10,12 +10,13 @@
 //! optimal `M` are nearly feasible; mixed with a little of very concentrated ones, whose spread is small, they are feasible,
 //! and since entropy is concave the mixture's is at least the mean of both.
 
+use super::lip::centred;
 use super::nca::finite;
 use super::parameters::parameters;
-use super::start::{Begin, Init, coordinates, note_collapse, notes_on};
-use super::{Fit, Method, Outcome, Training, check_limits};
+use super::start::{Begin, Init, coordinates, note_collapse, notes_on, weights};
+use super::{Fit, Method, Outcome, Training, check_limits, settle};
 use crate::pairs::{Row, Softmax};
-use crate::problem::{Coordinates, is_positive, relative_gap};
+use crate::problem::{Coordinates, Known, Under, is_surely_positive, relative_gap};
 use crate::solver::lbfgs::{End, Lbfgs, Steps};
 use crate::solver::{Observer, Progress, Solution, Status, Stop, Termination, Timed};
 use crate::{Error, Matrix, Metric, Result, linalg};
@@ -35,8 +36,8 @@ parameters! {
     /// # Ok::<(), lipmetric::Error>(())
     /// ```
     pub struct Mcml = "mcml" {
-        /// Keep only this many directions, those of the largest eigenvalues of the optimal `M`, as the paper does. The figures
-        /// of the fit are those of the whole `M`.
+        /// Keep only this many directions, those of the largest eigenvalues of the optimal `M`, as the paper does. The objective
+        /// is then that of what is kept, and the gap is to the best metric of any rank.
         n_components: Option<usize> as impl Into<Option<usize>> = None,
         /// Where the search begins, unless a metric to start from is given; the optimum does not depend on it.
         init: Init = Init::Auto,
@@ -65,8 +66,6 @@ const CONCENTRATIONS: i32 = 7;
 const LEAST_ROOM: f64 = 1e-6;
 /// ... and no more concentrated ones are looked for from this on: a mixture then takes little of them.
 const MUCH_ROOM: f64 = 0.3;
-/// What the least eigenvalue of a mixture may be off by, relatively and absolutely: many times its rounding.
-const OFF: (f64, f64) = (1e-9, 1e-12);
 /// The least eigenvalue of the spread within classes, as a part of the largest: whitening divides by it.
 const FLAT: f64 = 1e-10;
 /// A start of lower rank gets this part of its mean eigenvalue in all directions: little, but enough to leave that rank.
@@ -81,7 +80,7 @@ impl Mcml {
     /// If the metric has another number of features, or the data do not allow a fit.
     pub fn objective(data: &Training<'_>, metric: &Metric) -> Result<f64> {
         let frame = coordinates(data)?;
-        Ok(Collapse::new(&frame)?.value(&frame.inner(metric.factor())?, false).0)
+        Ok(Collapse::new(&frame, data.x)?.value(&frame.inner(metric.factor())?, false).0)
     }
 
     /// The gradient of [`Self::objective`] in the elements of the metric's factor.
@@ -90,15 +89,22 @@ impl Mcml {
     /// As there.
     pub fn gradient(data: &Training<'_>, metric: &Metric) -> Result<Matrix> {
         let frame = coordinates(data)?;
-        let (_, mut half, _) = Collapse::new(&frame)?.value(&frame.inner(metric.factor())?, false);
+        let (_, mut half, _) = Collapse::new(&frame, data.x)?.value(&frame.inner(metric.factor())?, false);
         half.as_mut_slice().iter_mut().for_each(|v| *v *= 2.0);
         Ok(frame.metric(&half)?.factor().clone())
     }
 }
 
+/// What is dropped of chances, and what sums of logarithms are off by, for each row of the others.
+const LOST: f64 = 1e-12;
+/// What more of the concentrated chances is mixed in until the mixture is feasible beyond doubt.
+const MORE: [f64; 12] = [0.0, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3];
+
 /// The objective on given coordinates.
 struct Collapse<'a> {
     frame: &'a Coordinates,
+    /// The largest size of each coordinate if nothing cancelled in it, times what a product of so many terms is off by.
+    reach: Vec<f64>,
     softmax: Softmax<'a>,
     /// `S`, the spread within classes.
     within: Matrix,
@@ -108,18 +114,22 @@ struct Collapse<'a> {
 
 /// Chances whose spread is well within the classes'.
 struct Concentrated {
-    /// `S` less their spread, as a Cholesky factor.
-    room: linalg::Cholesky,
+    /// `S` less their spread, ...
+    room: Matrix,
+    /// ... and its Cholesky factor.
+    factor: linalg::Cholesky,
     entropy: f64,
 }
 
 impl<'a> Collapse<'a> {
-    fn new(frame: &'a Coordinates) -> Result<Self> {
+    fn new(frame: &'a Coordinates, x: &Matrix) -> Result<Self> {
+        let terms = 1.0 + 0.25 * x.cols() as f64;
+        let reach = frame.reach_of(&centred(x)).into_iter().map(|r| terms * r).collect();
         let (within, ideal) = spread_within(frame);
         if frame.cloud.classes().iter().all(|s| s.len() == 1) {
             return Err(Error::data("no two rows have the same label: there is no class to collapse"));
         }
-        Ok(Self { frame, softmax: Softmax::new(&frame.cloud), within, ideal })
+        Ok(Self { frame, reach, softmax: Softmax::new(&frame.cloud), within, ideal })
     }
 
     fn coefficients(&self, row: &Row<'_>, coefficients: &mut [f64]) -> f64 {
@@ -153,9 +163,9 @@ impl<'a> Collapse<'a> {
             let low = linalg::symmetric_eigenvalues(&gradient)?.first().copied().unwrap_or(0.0);
             if low > LEAST_ROOM
                 && best.as_ref().is_none_or(|(b, _)| low > *b)
-                && let Some(room) = linalg::Cholesky::of(&gradient)
+                && let Some(factor) = linalg::Cholesky::of(&gradient)
             {
-                best = Some((low, Concentrated { room, entropy }));
+                best = Some((low, Concentrated { room: gradient, factor, entropy }));
             }
             if low > MUCH_ROOM {
                 break;
@@ -164,17 +174,35 @@ impl<'a> Collapse<'a> {
         Ok(best.map(|(_, c)| c))
     }
 
-    /// The lower bound that the chances under a metric prove.
+    /// The lower bound that the chances under a metric prove, whatever rounding has done to their sums. Zero where it is none.
     fn bound(&self, gradient: &Matrix, entropy: f64, concentrated: Option<&Concentrated>) -> Result<f64> {
-        let size = linalg::inner(gradient, gradient).sqrt() + linalg::inner(&self.within, &self.within).sqrt();
-        if is_positive(gradient, size)? {
-            return Ok(entropy);
+        if self.frame.is_partial() {
+            return Ok(0.0);
+        }
+        let mass: f64 = self.frame.cloud.weight.iter().sum();
+        let lost = LOST * self.frame.cloud.len() as f64 * mass;
+        if self.is_feasible(gradient) {
+            return Ok((entropy - lost).max(0.0));
         }
         let Some(other) = concentrated else { return Ok(0.0) };
-        let low = linalg::symmetric_eigenvalues(&other.room.whiten(gradient))?.first().copied().unwrap_or(0.0);
-        let low = low.min(0.0) * (1.0 + OFF.0) - OFF.1;
-        let part = -low / (1.0 - low);
-        Ok((1.0 - part) * entropy + part * other.entropy)
+        let low = linalg::symmetric_eigenvalues(&other.factor.whiten(gradient))?.first().copied().unwrap_or(0.0);
+        let low = low.min(0.0);
+        let least = -low / (1.0 - low);
+        let part = MORE.iter().map(|more| least + more * (1.0 - least)).find(|part| {
+            let mut mixed = other.room.clone();
+            mixed.as_mut_slice().iter_mut().for_each(|v| *v *= part);
+            linalg::add_scaled(&mut mixed, 1.0 - part, gradient);
+            self.is_feasible(&mixed)
+        });
+        Ok(part.map_or(0.0, |part| ((1.0 - part) * entropy + part * other.entropy - lost).max(0.0)))
+    }
+
+    /// Whether the spread within classes exceeds another one, the first less the second being given, beyond doubt.
+    fn is_feasible(&self, left: &Matrix) -> bool {
+        let mut spread = self.within.clone();
+        linalg::add_scaled(&mut spread, -1.0, left);
+        let weight = 2.0 * self.frame.cloud.weight.iter().sum::<f64>();
+        is_surely_positive(&self.within, &spread, 1.0, weight, Known { reach: &self.reach, mapped: true })
     }
 
     /// Minimises from a factor: L-BFGS, ever more accurately, with a certificate between the runs.
@@ -291,7 +319,7 @@ impl Method for Mcml {
         let start = frame.start(begin, None)?;
         let (map, inverse) = linalg::roots(&spread_within(&frame).0, FLAT)?;
         let frame = frame.changed(&map, &inverse);
-        let collapse = Collapse::new(&frame)?;
+        let collapse = Collapse::new(&frame, data.x)?;
         let p = frame.rank();
         let mass: f64 = frame.cloud.weight.iter().sum();
         let mut first = linalg::product(&start, &inverse);
@@ -306,7 +334,7 @@ impl Method for Mcml {
             (0..p).for_each(|k| m[(k, k)] += lift);
             first = linalg::root(&m)?;
         }
-        let solution = collapse.solve(first, &Stop::new(self.tolerance, self.max_iterations), observer)?;
+        let mut solution = collapse.solve(first, &Stop::new(self.tolerance, self.max_iterations), observer)?;
         let factor = &solution.factor;
         let mut metric = frame.metric_of(&linalg::transposed_product(factor, factor))?;
         if let Some(count) = self.n_components
@@ -314,6 +342,14 @@ impl Method for Mcml {
         {
             metric = leading(&metric, count)?;
         }
+        let converged = solution.status == Status::Optimal;
+        let rows = Under::new((data.x, data.y.codes(), &weights(data)), &metric);
+        solution.objective = finite(rows.collapse())?;
+        notes.extend(frame.note_no_bound());
+        if self.n_components.is_some() && converged && solution.gap() > self.tolerance {
+            solution.status = Status::RankLimited;
+        }
+        notes.extend(settle(&mut solution, self.tolerance).filter(|_| !frame.is_partial()));
         note_collapse(&metric, data.x, &mut notes)?;
         Ok(Fit::new(metric, Outcome::of(&solution).with_notes(notes)))
     }

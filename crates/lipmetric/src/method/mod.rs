@@ -39,7 +39,7 @@ pub use spec::{Choose, Spec};
 pub use start::Init;
 
 use crate::classify::Weights;
-use crate::problem::Certificate;
+use crate::problem::{Certificate, relative_gap};
 use crate::solver::{Observer, Solution, Status};
 use crate::{Error, Labels, Matrix, Metric, Result};
 use serde::{Deserialize, Serialize};
@@ -247,14 +247,21 @@ impl Outcome {
         }
     }
 
-    /// What a solver found. A bound above the objective, by more than rounding, is not turned into a gap.
+    /// What a solver found.
     pub(crate) fn of(solution: &Solution) -> Self {
-        let apart = solution.bound > solution.objective * (1.0 + ROUNDED);
+        Self::new(solution.status, solution.iterations).with_figures(solution.objective, solution.bound)
+    }
+
+    /// The same with this objective and bound. A bound above the objective, by more than rounding, is not turned into a gap.
+    #[must_use]
+    pub(crate) fn with_figures(self, objective: f64, bound: f64) -> Self {
+        let apart = bound > objective * (1.0 + ROUNDED);
         Self {
-            objective: Some(solution.objective),
-            dual: Some(solution.bound),
-            gap: (!apart).then(|| solution.gap()),
-            ..Self::new(if apart { Status::Inconsistent } else { solution.status }, solution.iterations)
+            status: if apart { Status::Inconsistent } else { self.status },
+            objective: Some(objective),
+            dual: Some(bound),
+            gap: (!apart).then(|| relative_gap(objective, bound)),
+            ..self
         }
     }
 
@@ -269,6 +276,23 @@ impl Outcome {
     pub(crate) fn with_notes(self, notes: Vec<String>) -> Self {
         Self { notes, ..self }
     }
+}
+
+/// How a run has ended, by what was shown on the given rows. Where the solver believed in more, a note says so.
+fn settle(solution: &mut Solution, tolerance: f64) -> Option<String> {
+    let gap = relative_gap(solution.objective, solution.bound);
+    if gap <= tolerance {
+        solution.status = Status::Optimal;
+        return None;
+    }
+    if solution.status != Status::Optimal {
+        return None;
+    }
+    solution.status = Status::Stalled;
+    Some(format!(
+        "the solver reached its tolerance, but on the rows themselves a gap of {gap:.1e} is left: some rows are so near to each \
+         other, compared with the range of a feature, that the solver's arithmetic cannot tell them apart"
+    ))
 }
 
 /// A learned metric and how it came about.

@@ -63,8 +63,12 @@ pub(super) fn coordinates(data: &Training<'_>) -> Result<Coordinates> {
 
 /// The same for a method that does not look at the labels.
 pub(super) fn coordinates_of_any_labels(data: &Training<'_>) -> Result<Coordinates> {
-    let weights = data.weights.map_or_else(|| vec![1.0; data.x.rows()], <[f64]>::to_vec);
-    Coordinates::rotated(data.x, data.y.codes(), &weights)?.check()
+    Coordinates::rotated(data.x, data.y.codes(), &weights(data))?.check()
+}
+
+/// The weight of each row.
+pub(super) fn weights(data: &Training<'_>) -> Vec<f64> {
+    data.weights.map_or_else(|| vec![1.0; data.x.rows()], <[f64]>::to_vec)
 }
 
 /// A note where the rows do not vary in every dimension.

@@ -30,12 +30,12 @@ impl Careful {
         self.coordinates().map(difference).map(|d| d * d).sum()
     }
 
-    /// What the squared distance lacks of a length, with all its digits.
-    fn lacking(&self, length: f64, i: usize, j: usize) -> f64 {
+    /// A number less the squared distance, with all digits.
+    fn less(&self, from: Twofold, i: usize, j: usize) -> Twofold {
         let n = self.points;
         let coordinates =
             (0..self.mapped.hi.len() / n.max(1)).map(|k| self.mapped.get(k * n + i) - self.mapped.get(k * n + j));
-        coordinates.fold(Twofold::from(length), |rest, d| rest - d * d).value()
+        coordinates.fold(from, |rest, d| rest - d * d)
     }
 
     fn distances(&self, out: &mut [f64], left: &Range<usize>, right: &Range<usize>) {
@@ -114,8 +114,16 @@ impl Embedding {
     /// `length - rho_ij`; where the embedding is careful, without cancellation.
     pub(crate) fn lacking(&self, length: f64, i: usize, j: usize) -> f64 {
         match &self.careful {
-            Some(careful) => careful.lacking(length, i, j),
+            Some(careful) => careful.less(Twofold::from(length), i, j).value(),
             None => length - self.squared_distance(i, j),
+        }
+    }
+
+    /// `rho_ij`; where the embedding is careful, in twice the usual precision.
+    pub(crate) fn exactly(&self, i: usize, j: usize) -> Twofold {
+        match &self.careful {
+            Some(careful) => -careful.less(Twofold::ZERO, i, j),
+            None => Twofold::from(self.squared_distance(i, j)),
         }
     }
 

@@ -92,9 +92,11 @@ impl Coordinates {
                 "the rows spread over {largest:e}, whose square is beyond floating point: scale the features first"
             )));
         }
-        let forth = directions(&centred.select_rows(&used))?;
+        let (forth, others) = directions(&centred.select_rows(&used))?;
         let cloud = Cloud::new(&linalg::product(&centred, &forth), class, weight);
-        Ok(Self { cloud, back: forth.transpose(), forth, faint: Matrix::default(), weakest: 1.0 })
+        let back = forth.transpose();
+        let faint = Faint { x, used: &used, back: &back }.directions(others.into_iter());
+        Ok(Self { cloud, back, forth, faint, weakest: 1.0 })
     }
 
     /// Refuses rows that are all equal.
@@ -127,6 +129,11 @@ impl Coordinates {
         Matrix::from_vec(rows, self.features(), values).unwrap_or_default()
     }
 
+    /// The coordinates' axes: coordinates x features. Orthonormal where the rows were only rotated.
+    pub(crate) fn axes(&self) -> &Matrix {
+        &self.back
+    }
+
     /// Whether directions are so weak that rounding a factor to the usual precision may show in its objective.
     pub(crate) fn is_very_weak(&self) -> bool {
         self.weakest < VERY_WEAK
@@ -138,6 +145,17 @@ impl Coordinates {
             format!(
                 "rows vary in some direction by less than {VERY_WEAK:.0e} of the largest, where this solver proves no bound; \
                  `solver = exact` may"
+            )
+        })
+    }
+
+    /// A note where a method proves no bound because the rows vary in directions that are left out.
+    pub(crate) fn note_no_bound(&self) -> Option<String> {
+        self.is_partial().then(|| {
+            format!(
+                "directions in which the rows vary by less than {RANK_TOLERANCE:.0e} of the largest: {}; the metric does not use \
+                 them, and no bound is proved of metrics that do",
+                self.faint.rows()
             )
         })
     }
@@ -175,6 +193,14 @@ impl Coordinates {
             return Err(Error::shape("features of the metric", self.features(), factor.cols()));
         }
         Ok(linalg::product(factor, &self.forth))
+    }
+
+    /// `M` in these coordinates of a metric on the features, whose elements may be large and cancel along strong directions.
+    pub(crate) fn seen(&self, metric: &Metric) -> Result<Matrix> {
+        let (rows, rank) = (metric.factor().rows(), self.rank());
+        let exact = Twofolds::product(metric.factor(), &self.forth);
+        let inner = Matrix::from_vec(rows, rank, (0..rows * rank).map(|k| exact.get(k).value()).collect())?;
+        Ok(linalg::transposed_product(&inner, &inner))
     }
 
     /// The factor on the features (components x features) of one in these coordinates (components x coordinates). `M`
@@ -301,24 +327,33 @@ fn rank(values: &[f64], tolerance: f64) -> usize {
     values.iter().take_while(|&&s| s > tolerance * top).count()
 }
 
-/// Orthonormal columns that span the rows, those of largest variance first: features x rank.
-fn directions(rows: &Matrix) -> Result<Matrix> {
+/// Orthonormal columns that span the rows, those of largest variance first (features x rank); and other directions, in which the
+/// rows hardly vary or do not.
+fn directions(rows: &Matrix) -> Result<(Matrix, Vec<Vec<f64>>)> {
     let (n, p) = (rows.rows(), rows.cols());
     if p <= n {
         // Where no direction is weak the scatter matrix tells it all, for less.
         let eigen = linalg::symmetric_eigen(&linalg::transposed_product(rows, rows))?;
         let top = eigen.values.last().copied().unwrap_or(0.0);
         if eigen.values.first().is_some_and(|&low| low > WELL_SPREAD * top) {
-            return Ok(eigen.vectors.select_cols((0..p).rev()));
+            return Ok((eigen.vectors.select_cols((0..p).rev()), Vec::new()));
         }
         let (values, right) = linalg::singular(rows)?;
-        return Ok(right.select_cols(0..rank(&values, RANK_TOLERANCE)));
+        let rank = rank(&values, RANK_TOLERANCE);
+        return Ok((right.select_cols(0..rank), (rank..p).map(|k| column(&right, k)).collect()));
     }
     // Fewer rows than features: the small side has all there is to know.
     let transposed = rows.transpose();
     let (values, left) = linalg::singular(&transposed)?;
     let rank = rank(&values, RANK_TOLERANCE);
-    let mut out = linalg::product(&transposed, &left).select_cols(0..rank);
+    let all = linalg::product(&transposed, &left);
+    let unit = |mut v: Vec<f64>| {
+        let norm = linalg::dot(&v, &v).sqrt();
+        v.iter_mut().for_each(|v| *v /= norm);
+        (norm > 0.0).then_some(v)
+    };
+    let others = (rank..n).filter_map(|k| unit(column(&all, k))).collect();
+    let mut out = all.select_cols(0..rank);
     for a in 0..p {
         out.row_mut(a).iter_mut().zip(&values).for_each(|(v, s)| *v /= s);
     }
@@ -331,7 +366,11 @@ fn directions(rows: &Matrix) -> Result<Matrix> {
         let norm = (0..p).map(|a| out[(a, k)] * out[(a, k)]).sum::<f64>().sqrt();
         (0..p).for_each(|a| out[(a, k)] /= norm);
     }
-    Ok(out)
+    Ok((out, others))
+}
+
+fn column(m: &Matrix, k: usize) -> Vec<f64> {
+    (0..m.rows()).map(|a| m[(a, k)]).collect()
 }
 
 #[cfg(test)]

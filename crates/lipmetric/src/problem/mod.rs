@@ -17,10 +17,10 @@ mod leak;
 pub(crate) mod moments;
 mod totals;
 
-pub(crate) use audit::Problem;
+pub(crate) use audit::{Listed, Problem, SUMMED, Under, Weighed};
 pub(crate) use balance::balancing;
 pub(crate) use certificate::{
-    Bound, Mix, Multipliers, certify, certify_mapped, is_positive, relative_gap, tested_scale,
+    Bound, Known, Mix, Multipliers, certify, certify_mapped, is_surely_positive, relative_gap, tested_scale,
 };
 pub use certificate::{Certificate, SupportPair};
 pub(crate) use coordinates::Coordinates;

@@ -105,9 +105,9 @@ impl Problem {
         c * linalg::inner(factor, factor) + self.weights.iter().enumerate().map(hinge).sum::<f64>()
     }
 
-    /// The lower bound that these multipliers prove, and the directions in which they ask for more than `c`: there the
+    /// The lower bound that these multipliers prove, what they are scaled by for it, and the directions in which they ask for more than `c`: there the
     /// metric has become too small, where its factor cannot grow by itself.
-    fn bound(&self, c: f64, lambda: &[f64], slack: f64) -> Result<(f64, Matrix)> {
+    fn bound(&self, c: f64, lambda: &[f64], slack: f64) -> Result<(f64, f64, Matrix)> {
         let eigen = linalg::symmetric_eigen(&self.scatter(lambda))?;
         let p = eigen.values.len();
         let top = eigen.values.last().copied().unwrap_or(0.0);
@@ -117,12 +117,19 @@ impl Problem {
         for (r, &k) in above.iter().enumerate() {
             (0..p).for_each(|a| directions[(r, a)] = eigen.vectors[(a, k)]);
         }
-        Ok((2.0 * scale * lambda.iter().sum::<f64>(), directions))
+        Ok((2.0 * scale * lambda.iter().sum::<f64>(), scale, directions))
     }
 
-    /// Runs from a factor, at this trade-off, until the certified gap is reached.
-    pub(crate) fn solve(&self, c: f64, start: Matrix, stop: &Stop, observer: &mut dyn Observer) -> Result<Solution> {
-        let p = start.cols();
+    /// Runs from a factor, at this trade-off, until the certified gap is reached. The multipliers that prove the bound come
+    /// with it.
+    pub(crate) fn solve(
+        &self,
+        c: f64,
+        start: Matrix,
+        stop: &Stop,
+        observer: &mut dyn Observer,
+    ) -> Result<(Solution, Vec<f64>)> {
+        let (p, mut proof) = (start.cols(), Vec::new());
         let (mut width, mut escapes) = (WIDTH, 0);
         let mut slopes = Vec::new();
         let mut factor = square(&start)?;
@@ -165,8 +172,11 @@ impl Problem {
             point = Matrix::from_vec(p, p, run.x)?;
             let objective = self.objective(c, &point);
             self.rounded(c, &point, width, None, &mut slopes);
-            let (bound, weak) = self.bound(c, &slopes, WEAK * stop.tolerance)?;
-            best.bound = best.bound.max(bound);
+            let (bound, scale, weak) = self.bound(c, &slopes, WEAK * stop.tolerance)?;
+            if bound > best.bound {
+                best.bound = bound;
+                proof = slopes.iter().map(|lambda| scale * lambda).collect();
+            }
             if objective < best.objective {
                 best.objective = objective;
                 best.factor = point.clone();
@@ -180,7 +190,7 @@ impl Problem {
             };
             if let Some(status) = over.status(stop.tolerance) {
                 best.status = status;
-                return Ok(best);
+                return Ok((best, proof));
             }
             if weak.rows() > 0 && escapes < ESCAPES {
                 escapes += 1;
@@ -227,7 +237,7 @@ mod tests {
         // c m + max(0, 2 - m) + max(0, 2 - 4 m) at c = 2: down to m = 1/2, up from there.
         let problem = Problem { differences: Matrix::from_rows(&[[1.0], [2.0]]), weights: vec![1.0, 1.0] };
         assert!((problem.ceiling().unwrap() - 5.0).abs() < 1e-12);
-        let s = problem.solve(2.0, problem.plain_start(), &Stop::new(1e-5, 1000), &mut Silent).unwrap();
+        let (s, _) = problem.solve(2.0, problem.plain_start(), &Stop::new(1e-5, 1000), &mut Silent).unwrap();
         assert_eq!(s.status, Status::Optimal);
         assert!((s.objective - 2.5).abs() < 1e-4, "{}", s.objective);
         assert!(s.bound <= 2.5 + 1e-12);

@@ -11,6 +11,9 @@ pub enum Status {
     Optimal,
     /// The search ended where it served rows best that it did not see.
     HeldOut,
+    /// The search has converged under a limit on the rank of the metric. The gap is to the best metric of any rank, and above the
+    /// tolerance.
+    RankLimited,
     /// No further progress was possible in floating point before the tolerance was reached.
     Stalled,
     /// The iteration limit came first.
@@ -29,7 +32,7 @@ impl Status {
     /// Whether the fit did what was asked of it.
     #[must_use]
     pub fn converged(self) -> bool {
-        matches!(self, Self::ClosedForm | Self::Optimal | Self::HeldOut)
+        matches!(self, Self::ClosedForm | Self::Optimal | Self::HeldOut | Self::RankLimited)
     }
 
     /// The status in words, for a sentence such as "the fit ended: ...".
@@ -39,6 +42,7 @@ impl Status {
             Self::ClosedForm => "closed form, no optimisation needed",
             Self::Optimal => "optimal to the tolerance",
             Self::HeldOut => "stopped where held-out rows were predicted best",
+            Self::RankLimited => "converged under the limit on the rank; the gap is to the best metric of any rank",
             Self::Stalled => "stalled before the tolerance was reached",
             Self::IterationLimit => "stopped at the iteration limit",
             Self::TimeLimit => "stopped at the time limit",

@@ -113,7 +113,7 @@ impl Family {
             Self::Local => {
                 let member = |traits, metric| Member { traits, metric, slack: None, weights: Vec::new(), unit_c: None };
                 let mut out = vec![member(Traits::plain(MetricKind::Within, None), within(data)?.metric)];
-                let fits = near().path(data, &NEAR, observer)?;
+                let fits = near().along(data, &NEAR, false, observer)?;
                 let local = |(&c, fit): (&f64, Fit)| member(Traits::plain(MetricKind::LipLocal, Some(c)), fit.metric);
                 out.extend(NEAR.iter().zip(fits).map(local));
                 Ok(out)

@@ -1,6 +1,6 @@
 //! Lip^D and Lip^I, solved to a certified optimum.
 
-use super::super::{Fit, Outcome, Training};
+use super::super::{Fit, Outcome, Training, settle};
 use super::{Plain, TradeOff};
 use crate::pairs::Cloud;
 use crate::problem::{
@@ -218,8 +218,14 @@ impl Plain {
             }
             // The pull towards the anchor is a term of its own, in the solver's coordinates.
             Some((gamma, reference)) => {
-                let m = linalg::transposed_product(&solution.factor, &solution.factor);
-                solution.objective = measured.objective + bent(Some((gamma, &reference)), &m);
+                let anchor = (gamma, &reference);
+                solution.objective = measured.objective + bent(Some(anchor), &space.seen(&metric)?);
+                solution.bound = 0.0;
+                if space.is_partial() {
+                    notes.push("with an anchor no bound is proved where directions are left out".to_owned());
+                } else {
+                    solution.bound = problem.prove_anchored(&mut certificate, &space.basis(), anchor)?;
+                }
             }
         }
         notes.extend(settle(&mut solution, self.tolerance).filter(|_| !space.is_partial()));
@@ -233,13 +239,18 @@ impl Plain {
         (self.slack == Slack::Instance).then_some(slack)
     }
 
-    /// The figures of a fit whose metric was changed afterwards: its objective, and the gap that is left to the bound.
+    /// The figures of a fit whose metric was cut to a lower rank afterwards: its objective, the gap that is left to the bound, and
+    /// the status that follows from it.
     pub(in crate::method) fn measure_again(&self, data: &Training<'_>, fit: &mut Fit) -> Result<()> {
         let (Some(c), Some(bound)) = (fit.outcome.c, fit.outcome.dual) else { return Ok(()) };
         let slack = fit.certificate.as_ref().map_or(&[][..], |certificate| &certificate.slack);
         let measured = self.problem(data, c)?.measure(&fit.metric, slack);
-        fit.outcome.objective = Some(measured.objective);
-        fit.outcome.gap = Some(relative_gap(measured.objective, bound));
+        let outcome = &mut fit.outcome;
+        let within = relative_gap(measured.objective, bound) <= self.tolerance;
+        if !within && outcome.status.converged() {
+            outcome.status = Status::RankLimited;
+        }
+        *outcome = outcome.clone().with_figures(measured.objective, bound);
         if let Some(certificate) = &mut fit.certificate {
             certificate.slack.clone_from(&measured.slack);
         }
@@ -293,21 +304,4 @@ pub(super) fn note_duplicates(x: &Matrix, cloud: &Cloud) -> Option<String> {
     };
     let count: usize = order.chunk_by(|a, b| compare(a, b).is_eq()).map(pairs).sum();
     (count > 0).then(|| format!("pairs of equal rows with different labels: {count}; no metric can separate them"))
-}
-
-/// How a run has ended, by what was shown on the given rows. Where the solver believed in more, a note says so.
-pub(super) fn settle(solution: &mut Solution, tolerance: f64) -> Option<String> {
-    let gap = relative_gap(solution.objective, solution.bound);
-    if gap <= tolerance {
-        solution.status = Status::Optimal;
-        return None;
-    }
-    if solution.status != Status::Optimal {
-        return None;
-    }
-    solution.status = Status::Stalled;
-    Some(format!(
-        "the solver reached its tolerance, but on the rows themselves a gap of {gap:.1e} is left: some rows are so near to each \
-         other, compared with the range of a feature, that the solver's arithmetic cannot tell them apart"
-    ))
 }

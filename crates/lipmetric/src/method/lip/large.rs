@@ -1,7 +1,7 @@
 //! Lip^D and Lip^I for many rows or many features, and as the paper solves them.
 
-use super::super::{Fit, Outcome, Training};
-use super::exact::{EXAMPLE, note_duplicates, settle};
+use super::super::{Fit, Outcome, Training, settle};
+use super::exact::{EXAMPLE, note_duplicates};
 use super::{Plain, Solver, TradeOff};
 use crate::linalg::proximal::Positive;
 use crate::pairs::Cloud;

@@ -20,9 +20,10 @@ mod search;
 pub use loss::Loss;
 
 use super::parameters::parameters;
-use super::start::{Begin, Init, coordinates, note_collapse, notes_on};
+use super::start::{Begin, Init, coordinates, note_collapse, notes_on, weights};
 use super::{Fit, Method, Outcome, Training, check_limits};
 use crate::pairs::Softmax;
+use crate::problem::Under;
 use crate::solver::lbfgs::End;
 use crate::solver::{Observer, Progress, Status, Termination, Timed};
 use crate::{Error, Matrix, Metric, Result};
@@ -160,7 +161,10 @@ impl Method for Nca {
         note_collapse(&metric, data.x, &mut notes)?;
         let status = if enough && end == End::IterationLimit { Status::HeldOut } else { status(end) };
         let mut outcome = Outcome::new(status, state.iterations).with_notes(notes);
-        outcome.objective = Some(finite(state.value)?);
+        // What the search believes is that of its coordinates; the penalty is defined there.
+        let plain = self.loss == Loss::Errors && self.usual_penalty() == 0.0;
+        let measured = plain.then(|| Under::new((data.x, data.y.codes(), &weights(data)), &metric).expected_errors());
+        outcome.objective = Some(finite(measured.unwrap_or(state.value))?);
         Ok(Fit::new(metric, outcome))
     }
 }

@@ -13,7 +13,7 @@ const SAMPLE: usize = 2_000;
 /// Violated margins that are listed to make slacks smaller, at most.
 const MOST_MARGINS: f64 = 2e7;
 /// Lengths nearer to the kink than this leave less than ten digits of a hinge.
-const AT_KINK: f64 = 1e-5;
+pub(super) const AT_KINK: f64 = 1e-5;
 /// How often each row's slack is made as small as the others allow: after two rounds hardly anything is left to gain.
 const ROUNDS: usize = 4;
 
@@ -42,23 +42,25 @@ struct Look<'a> {
     factor: &'a Matrix,
 }
 
+/// The squared length of a difference of rows under a factor (features x components), the difference taken first.
+pub(super) fn of_difference(a: &[f64], b: &[f64], factor: &Matrix) -> f64 {
+    if a == b {
+        return 0.0;
+    }
+    let mapped = |c: usize| {
+        let terms = a.iter().zip(b).enumerate();
+        terms.fold(Twofold::ZERO, |sum, (f, (a, b))| sum + (Twofold::from(*a) - Twofold::from(*b)) * factor[(f, c)])
+    };
+    (0..factor.cols()).map(|c| mapped(c).value()).map(|v| v * v).sum()
+}
+
 impl Look<'_> {
     /// The length of a pair, right to rounding.
     fn length(&self, run: &Run<'_>, k: usize) -> f64 {
         if run.rho[k] > self.tiny {
             return run.rho[k];
         }
-        let (a, b) = (self.cloud.x.row(run.i), self.cloud.x.row(run.j0 + k));
-        if a == b {
-            return 0.0;
-        }
-        let mapped = |c: usize| {
-            let terms = a.iter().zip(b).enumerate();
-            terms.fold(Twofold::ZERO, |sum, (f, (a, b))| {
-                sum + (Twofold::from(*a) - Twofold::from(*b)) * self.factor[(f, c)]
-            })
-        };
-        (0..self.factor.cols()).map(|c| mapped(c).value()).map(|v| v * v).sum()
+        of_difference(self.cloud.x.row(run.i), self.cloud.x.row(run.j0 + k), self.factor)
     }
 
     /// Where a hinge is a small difference of large numbers, it is computed with all its digits.
@@ -209,7 +211,7 @@ impl Problem {
 const TEN_DIGITS: f64 = 1e10;
 
 /// The squared length below which a difference of mapped rows has less than ten digits.
-fn tiny(cloud: &Cloud, factor: &Matrix) -> f64 {
+pub(super) fn tiny(cloud: &Cloud, factor: &Matrix) -> f64 {
     let size = |i: usize, c: usize| -> f64 {
         cloud.x.row(i).iter().enumerate().map(|(f, v)| (v * factor[(f, c)]).abs()).sum()
     };

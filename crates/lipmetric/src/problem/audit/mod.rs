@@ -6,8 +6,28 @@
 //! from differences ([`Problem::measure`]); the bound is proved anew from the multipliers, on exact differences and in twice the
 //! usual precision, with an allowance for all rounding that is left ([`Problem::prove`]).
 
+//!
+//! Problems of other methods are measured by [`Under`], the rows under a metric, and bounded by sums over pairs that are listed
+//! ([`Listed`]).
+//!
+//! | file | what it does |
+//! |---|---|
+//! | `measure` | the objective of Lip^D and Lip^I |
+//! | `prove` | their bound, from multipliers |
+//! | `anchored` | the same with an anchor |
+//! | `under` | lengths of pairs under a metric |
+//! | `chances` | the objectives of NCA and MCML |
+//! | `listed` | whether sums over listed pairs are positive, and how large they are |
+
+mod anchored;
+mod chances;
+mod listed;
 mod measure;
 mod prove;
+mod under;
+
+pub(crate) use listed::{Listed, SUMMED, Weighed};
+pub(crate) use under::Under;
 
 use super::{Diameter, Slack, Variant};
 use crate::Matrix;

@@ -1,6 +1,7 @@
+use super::listed::coordinate_error;
 use super::{Diameter, Problem, Slack};
 use crate::Matrix;
-use crate::linalg::twofold::{Outer, Twofold, Twofolds, UNIT, is_positive_definite};
+use crate::linalg::twofold::{Outer, Twofold, Twofolds, is_positive_definite};
 use crate::pairs::{Embedding, Pass, Run, Threads, scan};
 use crate::problem::{Certificate, SupportPair, groups};
 use serde::{Deserialize, Serialize};
@@ -9,7 +10,7 @@ use std::collections::{BTreeMap, HashSet};
 /// Parts of `c` that are moved to the mean of all pairs, which has full rank, where the multipliers alone prove nothing.
 const PARTS: [f64; 12] = [0.0, 1e-12, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1];
 /// What the multipliers that push are scaled down by: the least of these with which they are feasible.
-const LESS: [f64; 20] = [
+pub(super) const LESS: [f64; 20] = [
     0.0, 1e-14, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 3e-8, 1e-7, 3e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 0.5, 0.9,
     0.99,
 ];
@@ -109,23 +110,30 @@ fn difference(y: &Twofolds, side: usize, i: usize, j: usize, hi: &mut [f64], lo:
 }
 
 /// Sums over the multipliers, in the coordinates of the proof.
-struct Sums {
-    push: Outer,
+pub(super) struct Sums {
+    pub(super) push: Outer,
     pull: Outer,
-    below: Outer,
+    pub(super) below: Outer,
     beyond: Outer,
     /// `sum of w A` over all pairs that bound the diameter.
     all: Outer,
     /// What each coordinate of a difference may be off by.
-    error: Vec<f64>,
+    pub(super) error: Vec<f64>,
 }
 
 /// How the multipliers are scaled: those that push, those that pull, and what the mean of all pairs gets.
 #[derive(Debug, Clone, Copy)]
-struct Scaled {
+pub(super) struct Scaled {
     push: f64,
     pull: f64,
     mean: f64,
+}
+
+impl Scaled {
+    /// The same with another scale of the multipliers that push.
+    pub(super) fn pushing(self, push: f64) -> Self {
+        Self { push, ..self }
+    }
 }
 
 impl Problem {
@@ -144,7 +152,7 @@ impl Problem {
                 break;
             }
             let Some(scaled) = self.scaled(certificate, &place, &sums, part) else { continue };
-            let at = |k: usize| Scaled { push: most * (1.0 - LESS[k]), ..scaled };
+            let at = |k: usize| scaled.pushing(most * (1.0 - LESS[k]));
             let (mut low, mut high) = (0, LESS.len());
             while low < high {
                 let middle = usize::midpoint(low, high);
@@ -166,13 +174,13 @@ impl Problem {
     }
 
     /// Where each given row is in the cloud.
-    fn places(&self) -> Vec<usize> {
+    pub(super) fn places(&self) -> Vec<usize> {
         let mut place = vec![usize::MAX; self.cloud.origin.iter().max().map_or(0, |m| m + 1)];
         self.cloud.origin.iter().enumerate().for_each(|(k, &i)| place[i] = k);
         place
     }
 
-    fn sums(&self, certificate: &mut Certificate, place: &[usize], basis: &Matrix) -> Sums {
+    pub(super) fn sums(&self, certificate: &mut Certificate, place: &[usize], basis: &Matrix) -> Sums {
         let side = basis.rows();
         let y = Twofolds::product(&self.cloud.x, &basis.transpose());
         let mut shared = Part { below: Outer::zeros(side), beyond: Outer::zeros(side), ties: Vec::new() };
@@ -204,7 +212,14 @@ impl Problem {
         };
         let (push, pull) = (own(true), own(false));
         let all = self.all_pairs(&y, side);
-        Sums { push, pull, below: shared.below, beyond: shared.beyond, all, error: self.error(basis) }
+        Sums {
+            push,
+            pull,
+            below: shared.below,
+            beyond: shared.beyond,
+            all,
+            error: coordinate_error(&self.cloud, basis),
+        }
     }
 
     /// `sum of w A` over all pairs that bound the diameter: a group's is its weight times the scatter about its mean.
@@ -232,18 +247,8 @@ impl Problem {
         out
     }
 
-    /// What a coordinate of a difference may be off by: the products and sums that it comes from are rounded.
-    fn error(&self, basis: &Matrix) -> Vec<f64> {
-        let sizes = |b: &[f64]| {
-            let size = |i: usize| b.iter().zip(self.cloud.x.row(i)).map(|(b, x)| (b * x).abs()).sum::<f64>();
-            (0..self.cloud.len()).map(size).fold(0.0, f64::max)
-        };
-        let terms = 4.0 * (basis.cols() + 4) as f64;
-        (0..basis.rows()).map(|k| terms * UNIT * sizes(basis.row(k))).collect()
-    }
-
     /// The largest scale, at most one, that the bounds of the multipliers that push allow.
-    fn most(&self, certificate: &Certificate, place: &[usize]) -> f64 {
+    pub(super) fn most(&self, certificate: &Certificate, place: &[usize]) -> f64 {
         let pushed = certificate.pairs.iter().filter(|p| p.pushes && p.multiplier > 0.0);
         let most = match self.slack {
             Slack::Pair => {
@@ -266,7 +271,7 @@ impl Problem {
 
     /// The multipliers that pull, with a part of `c` moved to the mean of all pairs: no more than `c` in all, and, where the
     /// diameter is the mean of the longest distances, no pair more than its share of that.
-    fn scaled(&self, certificate: &Certificate, place: &[usize], sums: &Sums, part: f64) -> Option<Scaled> {
+    pub(super) fn scaled(&self, certificate: &Certificate, place: &[usize], sums: &Sums, part: f64) -> Option<Scaled> {
         let all = self.bounding();
         let mean = ((1.0 - part) * certificate.mean.clamp(0.0, self.c) + part * self.c) * (1.0 - ROUNDED);
         let eta = (sums.pull.total + sums.beyond.total * certificate.beyond).above();
@@ -284,25 +289,34 @@ impl Problem {
         (pull >= 0.0).then_some(Scaled { push: 0.0, pull, mean })
     }
 
-    /// Whether `sum eta A - sum lambda A` is positive definite, proved.
-    fn is_feasible(&self, certificate: &Certificate, sums: &Sums, scaled: Scaled) -> bool {
+    /// `sum eta A - sum lambda A`, by its parts.
+    pub(super) fn parts<'a>(
+        &self,
+        certificate: &Certificate,
+        sums: &'a Sums,
+        scaled: Scaled,
+    ) -> [(Twofold, &'a Outer); 5] {
         // What pulls is tested as less than it will be after rounding, what pushes as more.
         let less = 1.0 - 2.0 * ROUNDED;
         let mean = Twofold::from(scaled.mean * less) / Twofold::from(self.bounding());
         let (pull, push) = (Twofold::from(scaled.pull * less), Twofold::from(-scaled.push));
-        let parts = [
+        [
             (pull, &sums.pull),
             (pull * certificate.beyond, &sums.beyond),
             (mean, &sums.all),
             (push, &sums.push),
             (push * certificate.below, &sums.below),
-        ];
-        is_positive_definite(&parts, &sums.error)
+        ]
+    }
+
+    /// Whether `sum eta A - sum lambda A` is positive definite, proved.
+    fn is_feasible(&self, certificate: &Certificate, sums: &Sums, scaled: Scaled) -> bool {
+        is_positive_definite(&self.parts(certificate, sums, scaled), &sums.error)
     }
 }
 
 /// Each pair once, and no multiplier negative.
-fn tidy(certificate: &mut Certificate) {
+pub(super) fn tidy(certificate: &mut Certificate) {
     let mut each: BTreeMap<(bool, usize, usize), f64> = BTreeMap::new();
     for p in &certificate.pairs {
         let key = (!p.pushes, p.first.min(p.second), p.first.max(p.second));

@@ -124,9 +124,11 @@ pub(crate) fn certify_mapped(multipliers: &Multipliers<'_>, mean: &Matrix, c: f6
 
 /// What is known of the rounding of sums over pairs.
 #[derive(Clone, Copy)]
-struct Known<'a> {
-    reach: &'a [f64],
-    mapped: bool,
+pub(crate) struct Known<'a> {
+    /// The largest size of each coordinate: differences come from numbers as large as that.
+    pub(crate) reach: &'a [f64],
+    /// Whether sums were taken first and differences after it, so that what cancels is that of the sums.
+    pub(crate) mapped: bool,
 }
 
 fn confirmed(multipliers: &Multipliers<'_>, mean: &Matrix, c: f64, known: Known<'_>) -> Result<Bound> {
@@ -142,8 +144,8 @@ fn confirmed(multipliers: &Multipliers<'_>, mean: &Matrix, c: f64, known: Known<
 
 /// Whether `pull - scale push` is positive definite whatever rounding has done to its elements and does in a factorisation. It is
 /// scaled so that the diagonal of the sum of both is one; pivots that stay positive after a shift then prove it (S. M. Rump,
-/// Verification of positive definiteness, 2006).
-fn is_surely_positive(pull: &Matrix, push: &Matrix, scale: f64, weight: f64, known: Known<'_>) -> bool {
+/// Verification of positive definiteness, 2006). `weight` is the sum of all multipliers.
+pub(crate) fn is_surely_positive(pull: &Matrix, push: &Matrix, scale: f64, weight: f64, known: Known<'_>) -> bool {
     let p = pull.rows();
     let size: Vec<f64> = (0..p).map(|k| (pull[(k, k)] + scale * push[(k, k)]).sqrt()).collect();
     if !size.iter().all(|s| *s > 0.0 && s.is_finite()) {

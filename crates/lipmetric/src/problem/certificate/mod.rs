@@ -8,7 +8,7 @@
 
 mod bound;
 
-pub(crate) use bound::{Bound, Mix, Multipliers, certify, certify_mapped, is_positive, tested_scale};
+pub(crate) use bound::{Bound, Known, Mix, Multipliers, certify, certify_mapped, is_surely_positive, tested_scale};
 
 use crate::{Error, Matrix, Metric, Result};
 

@@ -2,7 +2,7 @@
 
 use super::Problem;
 use super::measure::squared;
-use crate::pairs::{Embedding, Kind, Pass, Run, Threads, scan};
+use crate::pairs::{Cloud, Embedding, Kind, Pass, Run, Threads, scan};
 use crate::{Matrix, linalg};
 
 // Wide lists last for many steps, narrow ones cost less in each: these trade one for the other.
@@ -65,6 +65,11 @@ impl Lists {
         let mut lists = Self { complete: true, ..Self::by_label() };
         lists.replace(problem, others);
         lists
+    }
+
+    /// Whether they were given, and are all there is to compare.
+    pub(super) fn are_complete(&self) -> bool {
+        self.complete
     }
 
     /// Number of listed rows.
@@ -162,7 +167,8 @@ impl Lists {
             .iter()
             .map(|a| (1.0 + farthest(z, a.point, &a.targets)).sqrt() * (1.0 + self.margin))
             .collect();
-        self.replace(problem, within(problem, factor, &radius));
+        let embedding = Embedding::new(problem.cloud, &factor.transpose());
+        self.replace(problem, within(problem, (problem.cloud, &embedding), &radius));
         self.made = Some(Made { z: z.clone(), size: linalg::inner(z, z), radius });
     }
 }
@@ -246,8 +252,7 @@ impl Pass for Within<'_> {
 }
 
 /// The rows of another class within each anchor's radius.
-fn within(problem: &Problem<'_>, factor: &Matrix, radius: &[f64]) -> Vec<Vec<u32>> {
-    let cloud = problem.cloud;
+pub(super) fn within(problem: &Problem<'_>, (cloud, embedding): (&Cloud, &Embedding), radius: &[f64]) -> Vec<Vec<u32>> {
     // Squared, per point; a point that is no anchor finds none.
     let mut reach = vec![-1.0; cloud.len()];
     let mut anchor_of = vec![usize::MAX; cloud.len()];
@@ -255,8 +260,7 @@ fn within(problem: &Problem<'_>, factor: &Matrix, radius: &[f64]) -> Vec<Vec<u32
         reach[a.point] = r * r;
         anchor_of[a.point] = k;
     }
-    let embedding = Embedding::new(cloud, &factor.transpose());
-    let (found, _) = scan(cloud, &[&embedding], &Within { reach: &reach }, &Threads);
+    let (found, _) = scan(cloud, &[embedding], &Within { reach: &reach }, &Threads);
     let mut lists = vec![Vec::new(); problem.anchors.len()];
     for (i, j) in found {
         lists[anchor_of[i as usize]].push(j);

@@ -6,8 +6,10 @@
 //! [0, 1] is `nu = clip(nu_0 + t / delta)` and `nu_0` is what it was in the round before.
 //!
 //! The same multipliers are a point of the dual problem. Scaled down until they are feasible there, they prove a lower bound
-//! of `F`: every round ends with a certified gap. In `impostors` are the comparisons that are listed, never one too few.
+//! of `F`: every round ends with a certified gap. In `impostors` are the comparisons that are listed, never one too few; in
+//! `given` the figures that are reported in the end, on the rows as they were given.
 
+mod given;
 mod impostors;
 mod measure;
 
@@ -54,6 +56,17 @@ pub(crate) struct Problem<'a> {
     pub(crate) anchors: Vec<Anchor>,
     pub(crate) loss: Loss,
     pub(crate) penalty: Penalty,
+}
+
+/// Multipliers of all comparisons, summed up by pairs of points: positive for those that are held together, negative for those that
+/// are pushed apart.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Multiplied {
+    pub(crate) pairs: Vec<(u32, u32, f64)>,
+    /// The sum over the comparisons.
+    pub(crate) sum: f64,
+    /// What they are to be scaled by, as far as the solver knows.
+    pub(crate) scale: f64,
 }
 
 /// Steps that are remembered.
@@ -116,19 +129,22 @@ impl Problem<'_> {
         self.anchors.iter().map(|a| a.cost * a.targets.len() as f64 * others(a)).sum()
     }
 
-    /// The lower bound that multipliers prove: they are `sum` in all, and `push` is the sum of
-    /// `multiplier (A_il - A_ij)`.
-    fn bound(&self, push: &Matrix, sum: f64) -> Result<f64> {
+    /// The lower bound that multipliers prove, and what they are scaled by for it: they are `sum` in all, and `push` is the sum
+    /// of `multiplier (A_il - A_ij)`.
+    fn bound(&self, push: &Matrix, sum: f64) -> Result<(f64, f64)> {
         match &self.penalty {
             // Feasible where C - s push is positive semidefinite.
-            Penalty::Linear(_) if sum <= 0.0 || !sum.is_finite() => Ok(0.0),
-            Penalty::Linear(c) => Ok(tested_scale(push, c)? * sum),
+            Penalty::Linear(_) if sum <= 0.0 || !sum.is_finite() => Ok((0.0, 0.0)),
+            Penalty::Linear(c) => {
+                let scale = tested_scale(push, c)?;
+                Ok((scale * sum, scale))
+            }
             // min over M of ||M||^2 - s <push, M> is -s^2/4 times the squared norm of the positive part.
             Penalty::Squared => {
                 let positive: f64 =
                     linalg::symmetric_eigenvalues(push)?.iter().map(|v| v.max(0.0)).map(|v| v * v).sum();
                 let s = if positive > 0.0 { (2.0 * sum / positive).min(1.0) } else { 1.0 };
-                Ok((s * sum - 0.25 * s * s * positive).max(0.0))
+                Ok(((s * sum - 0.25 * s * s * positive).max(0.0), s))
             }
         }
     }
@@ -157,7 +173,7 @@ impl Problem<'_> {
         start: Matrix,
         stop: &Stop,
         observer: &mut dyn Observer,
-    ) -> Result<Solution> {
+    ) -> Result<(Solution, Multiplied)> {
         let mut search = Search::new(self, lists, start);
         let mut status = Status::Stalled;
         for round in 0..ROUNDS {
@@ -174,7 +190,7 @@ impl Problem<'_> {
             match over.status(stop.tolerance) {
                 // A low-rank problem need not meet the bound of the convex one: settled is all that can be asked.
                 None | Some(Status::Stalled) if search.limited && round >= SETTLED => {
-                    status = Status::Optimal;
+                    status = Status::RankLimited;
                     break;
                 }
                 Some(ended) => {
@@ -202,6 +218,8 @@ struct Search<'a> {
     accuracy: f64,
     best: Option<(Matrix, f64)>,
     bound: f64,
+    /// The multipliers that prove it.
+    proof: Multiplied,
     /// Rounds in a row in which nothing moved.
     idle: usize,
 }
@@ -218,6 +236,7 @@ impl<'a> Search<'a> {
             accuracy: ACCURACY,
             best: None,
             bound: 0.0,
+            proof: Multiplied::default(),
             idle: 0,
         }
     }
@@ -282,7 +301,11 @@ impl<'a> Search<'a> {
         let measured = self.problem.measure(self.lists, &z, self.delta, true);
         let objective = self.problem.penalty(&factor).0 + measured.exact;
         let push = measure::push(&measured.pairs, &self.problem.cloud.x);
-        self.bound = self.bound.max(self.problem.bound(&push, measured.sum)?);
+        let (bound, scale) = self.problem.bound(&push, measured.sum)?;
+        if bound > self.bound {
+            self.bound = bound;
+            self.proof = Multiplied { pairs: measured.pairs, sum: measured.sum, scale };
+        }
         let improved = self.best.as_ref().is_none_or(|b| objective < b.1);
         if improved {
             self.best = Some((factor, objective));
@@ -303,9 +326,11 @@ impl<'a> Search<'a> {
         self.accuracy = (STRICTER * self.accuracy).max(STRICTEST * tolerance);
     }
 
-    fn finish(self, status: Status) -> Solution {
+    fn finish(self, status: Status) -> (Solution, Multiplied) {
         let iterations = self.iterations();
         let (factor, objective) = self.best.unwrap_or((Matrix::zeros(self.start.rows(), self.start.cols()), f64::NAN));
-        Solution { factor, objective, bound: self.bound, slack: Vec::new(), status, iterations, certificate: None }
+        let slack = Vec::new();
+        let solution = Solution { factor, objective, bound: self.bound, slack, status, iterations, certificate: None };
+        (solution, self.proof)
     }
 }
