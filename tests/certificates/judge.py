@@ -4,9 +4,11 @@
     LIPMETRIC=target/debug/lipmetric python3 tests/certificates/judge.py --count 200
 
 Needs the standard library alone. What is judged, for each fit: the printed objective is that of the stored L on the stored rows;
-the printed bound is not above it and, for the exact solver, is proved by the stored multipliers, for all metrics but those that
-measure the last digits of cells; `optimal` is said only where the two are as close as the tolerance asks. A false one is printed
-with what it takes to run it alone:
+the printed bound is not above it and, for the exact solver (and any solver of a slack per row), is proved by the stored
+multipliers, for all metrics but those that measure the last digits of cells; where there are no stored multipliers, no metric
+that is found by changing L, or by the exact solver, is below the bound; `optimal` is said only where objective and bound are as
+close as the tolerance asks. Tables have two or three classes; methods are Lip^D and Lip^I by every solver, with an anchor or a
+limit on the rank, and LMNN, LMML, MCML, NCA and lip-local. A false one is printed with what it takes to run it alone:
 
     judge.py --seed 1 --only 17 --keep folder
 
@@ -16,6 +18,7 @@ Exit code 1 if anything is false.
 import argparse
 import collections
 import concurrent.futures
+import decimal
 import json
 import os
 import pathlib
@@ -44,11 +47,11 @@ SECONDS = 60
 # ---------------------------------------------------------------------------------------------------------- tables
 
 
-def near_rows(rng, n, p):
+def near_rows(rng, n, p, classes):
     """Rows of different label nearly equal, and a row far out, by up to the same factor."""
     apart = 10 ** -rng.uniform(3, 16)
     rows = [[rng.gauss(0, 1) for _ in range(p)] for _ in range(n)]
-    labels = [i % 2 for i in range(n)]
+    labels = [i % classes for i in range(n)]
     for k in range(rng.randint(1, max(1, n // 4))):
         rows[2 * k + 1] = [v + apart * rng.gauss(0, 1) for v in rows[2 * k]]
     if rng.random() < 0.7:
@@ -57,7 +60,7 @@ def near_rows(rng, n, p):
     return rows, labels, 1.0
 
 
-def dependent_columns(rng, n, p):
+def dependent_columns(rng, n, p, classes):
     """Columns that are nearly multiples of the first."""
     p = max(p, 2)
     apart = 10 ** -rng.uniform(3, 16)
@@ -66,47 +69,75 @@ def dependent_columns(rng, n, p):
     for _ in range(n):
         first = rng.gauss(0, 1)
         rows.append([first] + [f * (first + apart * rng.gauss(0, 1)) for f in factors[1:]])
-    return rows, [rng.randrange(2) for _ in range(n)], apart
+    return rows, [rng.randrange(classes) for _ in range(n)], apart
 
 
-def decades(rng, n, p):
+def decades(rng, n, p, classes):
     """Cells of any size."""
     cell = lambda: rng.choice([-1, 1]) * 10 ** rng.uniform(-16, 16)
-    return [[cell() for _ in range(p)] for _ in range(n)], [rng.randrange(2) for _ in range(n)], 1.0
+    return [[cell() for _ in range(p)] for _ in range(n)], [rng.randrange(classes) for _ in range(n)], 1.0
 
 
 def table(rng):
     n, p = rng.randint(4, 10), rng.randint(1, 3)
     kind = rng.choice([near_rows, near_rows, dependent_columns, decades])
-    rows, labels, apart = kind(rng, n, p)
+    classes = rng.choice([2, 2, 3])
+    rows, labels, apart = kind(rng, n, p, classes)
     labels[:4] = [0, 1, 0, 1]
     return rows, labels, apart, kind.__name__.replace("_", " ")
 
 
-def options(rng):
+def options(rng, p):
+    scale = rng.choice(["none", "minmax", "standard"])
+    if rng.random() < 0.2:
+        return rival_options(rng, scale)
     slack = rng.choice(["pair", "instance"])
-    diameter = rng.choice(["max", "mean", "cvar:0.2"])
+    diameter = rng.choice(["max", "max", "mean", "cvar:0.2"])
     solver = "exact"
-    if slack == "pair" and diameter == "max":
-        solver = rng.choice(["exact", "augmented", "admm", "paper"])
-    c = 10 ** rng.uniform(-10, -0.0458)
-    return {
+    if diameter == "max":
+        solver = rng.choice(["exact", "augmented", "admm", "paper"] if slack == "pair" else ["exact", "exact", "augmented", "admm"])
+    asked = {
         "--method": rng.choice(["lip-d", "lip-i"]),
         "--slack": slack,
         "--diameter": diameter,
         "--solver": solver,
-        "--c-rel": repr(c),
-        "--scale": rng.choice(["none", "minmax", "standard"]),
+        "--c-rel": repr(10 ** rng.uniform(-10, -0.0458)),
+        "--scale": scale,
     }
+    if solver == "exact" and rng.random() < 0.1:
+        asked["--anchor"] = rng.choice(["euclid", "within"])
+    if solver in ("augmented", "admm") and p > 1 and rng.random() < 0.3:
+        asked["--rank"] = "1"
+    return asked
+
+
+def rival_options(rng, scale):
+    asked = {"--method": rng.choice(["lmnn", "lmnn", "lmml", "lmml", "mcml", "nca", "lip-local"]), "--scale": scale}
+    if asked["--method"] == "lmnn":
+        asked["--targets"] = str(rng.randint(1, 3))
+        asked["--slack"] = rng.choice(["pair", "instance"])
+        asked["--push"] = repr(rng.choice([0.5, 0.9, 0.99]))
+    if asked["--method"] == "lmml":
+        asked["--alpha"] = repr(10 ** rng.uniform(-3, 3))
+    if asked["--method"] != "lip-local" and rng.random() < 0.2:
+        asked["--n-components"] = "1"
+    return asked
 
 
 # ------------------------------------------------------------------------------------------------------ the program
 
 
+def keeps_multipliers(asked):
+    """Whether the multipliers of the bound are stored with the model."""
+    if "--solver" not in asked or "--anchor" in asked:
+        return False
+    return asked["--solver"] == "exact" or asked["--slack"] == "instance"
+
+
 def run(folder, asked, name="m.lip"):
     """Exit code, printed figures (or None) and what was said on standard error."""
     args = [LIPMETRIC, "fit", "rows.csv", "--json", "--threads", "1", "--time-limit", str(SECONDS // 2), "--model", name]
-    if asked["--solver"] == "exact":
+    if keeps_multipliers(asked):
         args.append("--certificate")
     args += [word for option in asked.items() for word in option]
     try:
@@ -195,21 +226,117 @@ class Problem:
         return self.c * diameter + sum(w * s for w, s in zip(self.weight, raised))
 
     def least_loss(self, rho):
-        """The least sum of slacks. With two classes and no weights it is, by duality, the heaviest matching of the classes by what
-        is missing to the margins."""
-        assert set(self.y) == {0, 1} and set(self.weight) == {1}
-        few, many = sorted(([i for i, y in enumerate(self.y) if y == k] for k in (0, 1)), key=len)
-        best = {0: Q(0)}
-        for j in many:
-            after = dict(best)
-            for taken, sum_so_far in best.items():
-                for k, i in enumerate(few):
-                    missing = 2 - rho[min(i, j), max(i, j)]
-                    if not taken >> k & 1 and missing > 0:
-                        key = taken | 1 << k
-                        after[key] = max(after.get(key, Q(0)), sum_so_far + missing)
-            best = after
-        return max(best.values())
+        """The least sum of slacks. By duality it is the heaviest matching of the rows by what is missing to the margins; a pair may
+        also count half, so that it is half of a matching between two copies of the rows. With two classes one copy does."""
+        assert set(self.weight) == {1}
+        missing = {pair: 2 - rho[pair] for pair in self.pushing if rho[pair] < 2}
+        if len(set(self.y)) == 2:
+            few, many = sorted(([i for i, y in enumerate(self.y) if y == k] for k in (0, 1)), key=len)
+            return heaviest_matching(few, many, missing)
+        everyone = range(len(self.y))
+        return heaviest_matching(everyone, everyone, missing) / 2
+
+
+def heaviest_matching(left, right, missing):
+    best = {0: Q(0)}
+    for j in right:
+        after = dict(best)
+        for taken, sum_so_far in best.items():
+            for k, i in enumerate(left):
+                weight = missing.get((min(i, j), max(i, j)))
+                if weight is not None and not taken >> k & 1:
+                    key = taken | 1 << k
+                    after[key] = max(after.get(key, Q(0)), sum_so_far + weight)
+        best = after
+    return max(best.values())
+
+
+class Rival:
+    """The problem of LMNN, LMML, MCML or NCA."""
+
+    def __init__(self, tensors, asked):
+        self.x, self.y, self.asked = tensors["train.x"], tensors["train.y"], asked
+        self.method = asked["--method"]
+        n = len(self.x)
+        self.targets, self.unclear = {}, False
+        count = int(asked.get("--targets", 1))
+        for i in range(n):
+            same = sorted((self.squared(i, j), j) for j in range(n) if j != i and self.y[j] == self.y[i])
+            self.targets[i] = [j for _, j in same[:count]]
+            # Rounding may decide which of two rows about as far counts as the nearer.
+            if len(same) > count and same[count][0] <= same[count - 1][0] * (1 + NEAR):
+                self.unclear = True
+        self.unclear = self.unclear and self.method in ("lmnn", "lmml")
+
+    def squared(self, i, j):
+        return sum((a - b) ** 2 for a, b in zip(self.x[i], self.x[j]))
+
+    def rho(self, factor):
+        n = len(self.x)
+        out = {}
+        for i in range(n):
+            for j in range(i):
+                d = [a - b for a, b in zip(self.x[i], self.x[j])]
+                out[i, j] = out[j, i] = sum((sum(l * v for l, v in zip(row, d)) ** 2 for row in factor), Q(0))
+        return out
+
+    def objective(self, factor):
+        rho, n = self.rho(factor), len(self.x)
+        if self.method in ("mcml", "nca"):
+            return self.softmax(rho)
+        pull = sum((rho[i, j] for i in range(n) for j in self.targets[i]), Q(0))
+        each, worst = Q(0), Q(0)
+        for i in range(n):
+            hinges = [
+                max(Q(0), 1 + rho[i, j] - rho[i, l]) for j in self.targets[i] for l in range(n) if self.y[l] != self.y[i]
+            ]
+            each += sum(hinges)
+            worst += max(hinges, default=Q(0))
+        if self.method == "lmml":
+            gram = [[sum(a * b for a, b in zip(u, v)) for u in factor] for v in factor]
+            return sum(g * g for row in gram for g in row) + Q(float(self.asked["--alpha"])) * worst
+        push = Q(float(self.asked["--push"]))
+        return (1 - push) * pull + push * (each if self.asked["--slack"] == "pair" else worst)
+
+    def softmax(self, rho):
+        """With sixty digits: exponentials are not rational."""
+        n, total = len(self.x), Q(0)
+        with decimal.localcontext() as context:
+            context.prec = 60
+            for i in range(n):
+                others = [j for j in range(n) if j != i]
+                same = [j for j in others if self.y[j] == self.y[i]]
+                least = min(rho[i, j] for j in others)
+                apart = {j: rho[i, j] - least for j in others}
+                digits = lambda q: decimal.Decimal(q.numerator) / decimal.Decimal(q.denominator)
+                mass = {j: (-digits(a)).exp() if a < 10**6 else decimal.Decimal(0) for j, a in apart.items()}
+                whole = sum(mass.values())
+                if self.method == "nca":
+                    total += Q(sum((mass[j] for j in others if j not in same), decimal.Decimal(0)) / whole)
+                elif same:
+                    total += Q((whole / len(same)).ln()) + sum(apart[j] for j in same) / len(same)
+        return total
+
+
+def changed(rng, factor):
+    """Factors like this one: longer or shorter, some directions more than others, one direction alone."""
+    for k in range(10):
+        size = 10 ** rng.uniform(-9, -0.3)
+        if k % 2:
+            by = Q(1 + rng.choice([-1, 1]) * size)
+            yield [[by * v for v in row] for row in factor]
+        else:
+            yield [[v * Q(1 + size * rng.gauss(0, 1)) for v in row] for row in factor]
+    for row in factor if len(factor) > 1 else []:
+        yield [row]
+
+
+def below(rng, value, factor, bound):
+    """In words, a metric whose objective is below the bound."""
+    least = min((value(other) for other in changed(rng, factor)), default=None)
+    if least is not None and least < Q(bound):
+        return [f"false bound: {bound!r} printed, a metric like L has {float(least)!r}"]
+    return []
 
 
 def semidefinite(matrix):
@@ -328,15 +455,79 @@ def least_apart(x, y):
     return min(apart, default=Q(1))
 
 
-def judge(folder, asked, apart, kind):
+def judge(folder, asked, apart, kind, rng):
     """Counts and, if something is false, in which words."""
     code, report, said = run(folder, asked)
     if report is None:
         ended = {None: "timed out", 1: "failed, and said why", 2: "refused", 3: "refused"}.get(code, "failed")
         return [ended], [f"exit code {code}: {said}"] if ended == "failed" else []
     tensors, model = read_model(folder / "m.lip")
+    counts, false = [f"status {report['status']}"], []
+    if "--solver" not in asked:
+        of_method = judge_rival
+    elif "--anchor" in asked:
+        of_method = judge_anchored
+    else:
+        of_method = judge_lip
+    found, wrong = of_method(folder, asked, (report, tensors, model), (apart, kind), rng)
     status, objective, bound = report["status"], report["objective"], report["dual"]
-    counts, false = [f"status {status}"], []
+    if status == "optimal" and bound is not None:
+        gap, tolerance = (objective - bound) / objective if objective > 0 else 0.0, report["parameters"]["tol"]
+        if not gap <= tolerance * (1 + 1e-9):
+            wrong.append(f"false status: optimal to {tolerance}, but the gap is {gap}")
+    if (code == 0) != (status in ("optimal", "closed_form", "rank_limited")):
+        wrong.append(f"exit code {code} with status {status}")
+    return counts + found, false + wrong
+
+
+def judge_rival(_, asked, fit, about, rng):
+    report, tensors, _ = fit
+    method, objective, bound = asked["--method"], report["objective"], report["dual"]
+    counts, false = [f"fits of {method}"], []
+    if report["status"] == "inconsistent":
+        return counts, false
+    if bound is not None:
+        gap = (objective - bound) / objective if objective > 0 else 0.0
+        counts += [f"{method}: gap within its tolerance"] if gap <= report["parameters"]["tol"] else []
+        counts += [f"{method}: no bound"] if bound == 0 and objective > 0 else []
+        if Q(bound) > Q(objective):
+            false.append(f"false bound: {bound!r} printed above the objective {objective!r}")
+    if method == "lip-local":
+        return counts, false
+    problem = Rival(tensors, asked)
+    if problem.unclear:
+        return counts + ["rows about as near as a target: not judged further"], false
+    f = problem.objective(tensors["L"])
+    if abs(Q(objective) - f) > NEAR * f + NOTHING * len(problem.x) ** 2:
+        false.append(f"false objective: {objective!r} printed, {float(f)!r} is true")
+    if bound is not None and bound > 0:
+        if Q(bound) > f:
+            false.append(f"false bound: {bound!r} printed, the metric has {float(f)!r}")
+        false += below(rng, problem.objective, tensors["L"], bound)
+    return counts, false
+
+
+def judge_anchored(_, asked, fit, about, rng):
+    """The anchor's own term is in the program's coordinates: without it the objective is less."""
+    report, tensors, _ = fit
+    objective, bound = report["objective"], report["dual"]
+    problem = Problem(tensors, asked, report["c"] if report["c"] is not None else 1.0)
+    f = problem.objective(tensors["L"])
+    counts, false = ["fits with an anchor"], []
+    if Q(objective) < f * (1 - NEAR):
+        false.append(f"false objective: {objective!r} printed, {float(f)!r} without the anchor")
+    if report["status"] != "inconsistent":
+        counts += ["with an anchor: certified to 1e-6"] if bound >= objective * (1 - CERTIFIED) else []
+        if Q(bound) > Q(objective):
+            false.append(f"false bound: {bound!r} printed above the objective {objective!r}")
+    return counts, false
+
+
+def judge_lip(folder, asked, fit, about, rng):
+    report, tensors, model = fit
+    apart, kind = about
+    status, objective, bound = report["status"], report["objective"], report["dual"]
+    counts, false = [], []
     problem = Problem(tensors, asked, report["c"] if report["c"] is not None else 1.0)
     f = problem.objective(tensors["L"])
     slack = tensors.get("certificate.slack")
@@ -353,7 +544,7 @@ def judge(folder, asked, apart, kind):
         return counts, false
     if Q(bound) > f:
         false.append(f"false bound: {bound!r} printed, the metric has {float(f)!r}")
-    if asked["--solver"] == "exact":
+    if "certificate.multipliers" in tensors:
         shown = proved(problem, tensors, model)
         if "certificate.basis" in tensors and leaves_out(problem, tensors["certificate.basis"]):
             counts.append("bound of all metrics but those that measure the last digits of cells")
@@ -367,6 +558,7 @@ def judge(folder, asked, apart, kind):
             false.append(f"false bound: {bound!r} printed, {float(shown)!r} is proved")
     elif status != "closed_form":
         false += beside_exact(folder, asked, report)
+        false += below(rng, problem.objective, tensors["L"], bound)
     # What rows that rounding alone tells apart may cost is not asked for.
     near = min(apart, least_apart(problem.x, problem.y)) <= RESOLVED
     gap = (objective - bound) / objective if objective > 0 else 0.0
@@ -374,17 +566,13 @@ def judge(folder, asked, apart, kind):
         for of in ["", f", {kind}"] + ([] if near else [RESOLVED_ONLY, f"{RESOLVED_ONLY}, {kind}"]):
             counts.append("exact" + of)
             counts += ["certified to 1e-6" + of] if gap <= CERTIFIED else []
-    tolerance = report["parameters"]["tol"]
-    if status == "optimal" and not gap <= tolerance * (1 + 1e-9):
-        false.append(f"false status: optimal to {tolerance}, but the gap is {gap}")
-    if (code == 0) != (status in ("optimal", "closed_form")):
-        false.append(f"exit code {code} with status {status}")
     return counts, false
 
 
 def beside_exact(folder, asked, report):
     """A bound must not be above the objective of any metric: here of the one that the exact solver finds."""
     again = {**asked, "--solver": "exact", "--c": repr(report["c"])}
+    again.pop("--rank", None)
     del again["--c-rel"]
     _, other, _ = run(folder, again, "exact.lip")
     if other is None:
@@ -402,7 +590,7 @@ def one(task):
     seed, k, keep = task
     rng = random.Random(f"{seed}/{k}")
     rows, labels, apart, kind = table(rng)
-    asked = options(rng)
+    asked = options(rng, len(rows[0]))
     names = [f"a{j}" for j in range(len(rows[0]))]
     lines = [",".join(names + ["label"])]
     lines += [",".join([repr(v) for v in row] + [f"c{y}"]) for row, y in zip(rows, labels)]
@@ -411,7 +599,7 @@ def one(task):
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "rows.csv").write_text("\n".join(lines) + "\n")
         try:
-            counts, false = judge(folder, asked, apart, kind)
+            counts, false = judge(folder, asked, apart, kind, rng)
         except Exception as error:  # a table that cannot be judged is no table that was judged well
             counts, false = ["not judged"], [f"cannot be judged: {type(error).__name__}: {error}"]
     return k, counts, false, " ".join(word for option in asked.items() for word in option)
