@@ -488,7 +488,7 @@ def judge_rival(_, asked, fit, about, rng):
         return counts, false
     if bound is not None:
         gap = (objective - bound) / objective if objective > 0 else 0.0
-        counts += [f"{method}: gap within its tolerance"] if gap <= report["parameters"]["tol"] else []
+        counts.append(f"{method}: gap " + ("within" if gap <= report["parameters"]["tol"] else "above") + " its tolerance")
         counts += [f"{method}: no bound"] if bound == 0 and objective > 0 else []
         if Q(bound) > Q(objective):
             false.append(f"false bound: {bound!r} printed above the objective {objective!r}")
@@ -565,7 +565,7 @@ def judge_lip(folder, asked, fit, about, rng):
     if status != "closed_form" and asked["--solver"] == "exact":
         for of in ["", f", {kind}"] + ([] if near else [RESOLVED_ONLY, f"{RESOLVED_ONLY}, {kind}"]):
             counts.append("exact" + of)
-            counts += ["certified to 1e-6" + of] if gap <= CERTIFIED else []
+            counts.append(("certified to 1e-6" if gap <= CERTIFIED else "not certified") + of)
     return counts, false
 
 
@@ -609,6 +609,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--count", type=int, default=200, help="how many tables")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--show", help="also print the tables of which this is counted, such as 'status inconsistent'")
     parser.add_argument("--only", type=int, help="the number of a table, to judge it alone")
     parser.add_argument("--keep", help="with --only: the folder for its table and model")
     args = parser.parse_args()
@@ -622,10 +623,10 @@ def main():
             for what in false:
                 counts["FALSE " + what.split(":")[0]] += 1
                 print(f"--seed {args.seed} --only {k}: {what}\n    {asked}", flush=True)
-            if args.only is not None:
-                print(asked, found)
+            if args.only is not None or args.show in found:
+                print(f"--seed {args.seed} --only {k}: {found}\n    {asked}", flush=True)
     for name in sorted(counts):
-        if not name.startswith(("exact", "certified")):
+        if not name.startswith(("exact", "certified", "not certified")):
             print(f"{counts[name]:8} {name}")
     for of in sorted(name.removeprefix("exact") for name in counts if name.startswith("exact")):
         total = counts["exact" + of]

@@ -281,6 +281,37 @@ fn certificates_hold() {
     }
 }
 
+/// Two rows of different class 1e-9 apart, near the origin, and one 1e8 away.
+fn near_and_far() -> (Matrix, Labels) {
+    let x = Matrix::from_rows(&[
+        [0.086_543_346, -0.5],
+        [0.086_543_347, -0.5],
+        [-1.04, 0.3],
+        [0.7, 0.9],
+        [2.1, -0.4],
+        [1e8, 2e8],
+    ]);
+    (x, Labels::from_names(["a", "b", "a", "b", "a", "b"]))
+}
+
+#[test]
+fn figures_are_those_of_the_returned_metric_where_rows_are_near_and_one_is_far() {
+    let (x, y) = near_and_far();
+    let data = Training::new(&x, &y).unwrap();
+    let ones = vec![1.0; 6];
+    for (k, learner) in learners().into_iter().enumerate() {
+        let Ok(fit) = learner.fit(&data, &mut Silent) else { continue };
+        let (errors, divergence) = plain_softmax(&x, &y, &ones, &fit.metric);
+        let (pull, hinges, _) = plain_comparisons(&x, &y, &fit.metric, 3);
+        let (_, _, worst) = plain_comparisons(&x, &y, &fit.metric, 1);
+        let value = [errors, divergence, 0.5 * (pull + hinges), frobenius_squared(&fit.metric) + worst][k];
+        assert!(close(objective(&fit), value, 1e-6), "{}: {} and {value}", learner.name(), objective(&fit));
+        if let Some(dual) = fit.outcome.dual {
+            assert!(dual <= objective(&fit), "{}: {:?}", learner.name(), fit.outcome);
+        }
+    }
+}
+
 #[test]
 fn convex_methods_find_the_same_optimum_from_anywhere() {
     let (x, y) = blobs(80, 4, 2, 8);
@@ -321,6 +352,9 @@ fn mcml_returns_the_true_metric_not_a_rotation() {
     assert!(objective(&fit) < Mcml::objective(&data, &Metric::euclidean(4)).unwrap());
     let two = Mcml::new().n_components(2).fit(&data, &mut Silent).unwrap();
     assert_eq!(two.metric.rank(), 2);
+    // The figures are those of what is kept.
+    assert!(close(objective(&two), Mcml::objective(&data, &two.metric).unwrap(), 1e-9));
+    assert!(objective(&two) > objective(&fit) && two.outcome.status == Status::RankLimited, "{:?}", two.outcome);
     let kept = two.metric.spectrum().unwrap();
     assert!((kept[0] / spectrum[0] - 1.0).abs() < 1e-6 && (kept[1] / spectrum[1] - 1.0).abs() < 1e-6);
 }

@@ -113,6 +113,10 @@ fn directions_that_tell_nothing_are_cut() {
     let (whole, cut) = (fit(&lip, &train), fit(&lip.clone().rank(Choose::Auto), &train));
     assert!(cut.metric.rank() < 4, "{}", cut.metric.rank());
     assert!(cut.outcome.notes.iter().any(|n| n.contains("cut to rank")), "{:?}", cut.outcome.notes);
+    // What is cut is worth less than what was certified, and says so.
+    let (all, left) = (&whole.outcome, &cut.outcome);
+    assert_eq!((all.status, left.status), (Status::Optimal, Status::RankLimited));
+    assert!(left.gap.unwrap() > 1e-6 && left.objective.unwrap() > left.dual.unwrap(), "{left:?}");
     assert!(right(&cut) >= right(&whole), "{} against {}", right(&cut), right(&whole));
     // What is cut only shortens distances.
     let (a, b) = (test.0.row(0), test.0.row(1));

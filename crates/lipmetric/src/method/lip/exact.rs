@@ -105,7 +105,8 @@ impl Plain {
             return fractions.iter().map(|&f| self.closed_form(data, &leak, TradeOff::Relative(f))).collect();
         }
         let c_max = self.ceiling(&space, observer)?;
-        let trade_offs: Vec<f64> = fractions.iter().map(|f| f * c_max.value).collect();
+        let trade_offs =
+            fractions.iter().map(|f| usable(f * c_max.value, c_max.value)).collect::<Result<Vec<f64>>>()?;
         if self.anchor.is_some() {
             // The anchor depends on c: each fit has its own.
             let single = |c: &f64| {
@@ -143,7 +144,7 @@ impl Plain {
             TradeOff::Absolute(c) => (c, None),
             TradeOff::Relative(fraction) => {
                 let c_max = self.ceiling(&space, observer)?;
-                (fraction * c_max.value, Some(c_max))
+                (usable(fraction * c_max.value, c_max.value)?, Some(c_max))
             }
         };
         let solution = self.at(&space, c, data.start, observer)?;
@@ -287,6 +288,15 @@ fn scaled(factor: &Matrix, by: f64) -> Matrix {
     let mut out = factor.clone();
     out.as_mut_slice().iter_mut().for_each(|v| *v *= by);
     out
+}
+
+/// Refuses a trade-off that is beyond floating point.
+pub(super) fn usable(c: f64, c_max: f64) -> Result<f64> {
+    if c > 0.0 && c.is_finite() {
+        return Ok(c);
+    }
+    let message = format!("it is {c_max}: the features may be of very different magnitude, scale them first");
+    Err(Error::Numerical { place: "c_max", message })
 }
 
 /// A note where equal rows have different labels.

@@ -1,7 +1,7 @@
 //! Lip^D and Lip^I for many rows or many features, and as the paper solves them.
 
 use super::super::{Fit, Outcome, Training, settle};
-use super::exact::{EXAMPLE, note_duplicates};
+use super::exact::{EXAMPLE, note_duplicates, usable};
 use super::{Plain, Solver, TradeOff};
 use crate::linalg::proximal::Positive;
 use crate::pairs::Cloud;
@@ -146,7 +146,7 @@ impl Plain {
                         "c_max is only known to lie between {c_max:.6} and {above:.6}; c is a fraction of the former"
                     ));
                 }
-                (fraction * c_max, Some(c_max))
+                (usable(fraction * c_max, c_max)?, Some(c_max))
             }
         };
         let mut fit = self.learn(data, &space, (c, c_max), observer)?;
@@ -208,5 +208,39 @@ impl Plain {
         notes.extend(settle(&mut solution, self.tolerance).filter(|_| !space.is_partial()));
         let outcome = Outcome::of(&solution).with_trade_off(Some(c), c_max).with_notes(notes);
         Ok(Fit::new(metric, outcome))
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::super::Lip;
+    use super::*;
+    use crate::Labels;
+    use crate::method::Method;
+    use crate::problem::Variant;
+    use crate::solver::Silent;
+
+    #[test]
+    fn multipliers_of_the_diameter_that_rounding_has_made_more_than_c_prove_no_more() {
+        // Lengths times the penalty are so much larger than c here that of the multipliers, differences of such numbers, only
+        // one or two digits are left.
+        let x = Matrix::from_rows(&[
+            [1.551_222_430_474_246_8, 1.551_222_433_128_122_6],
+            [-0.896_533_277_890_105_3, -0.896_533_259_713_865_1],
+            [-0.863_827_618_695_799_6, -0.863_827_634_106_566_9],
+            [0.209_138_466_111_658, 0.209_138_460_692_309_49],
+        ]);
+        let y = Labels::from_names(["a", "b", "a", "b"]);
+        let data = Training::new(&x, &y).unwrap();
+        let c = 2.501_881_445_637_903e-8;
+        let lip = Lip::intra().slack(Slack::Pair).c(c);
+        let exact = lip.clone().fit(&data, &mut Silent).unwrap().outcome.objective.unwrap();
+        for solver in [Solver::Augmented, Solver::Admm] {
+            let plain = lip.clone().solver(solver).plain(solver);
+            let balanced = plain.prepare(&data).unwrap().balanced(Variant::Intra).unwrap();
+            let solution = plain.fit_balanced(&balanced, c, None, &mut Silent).unwrap();
+            assert!(solution.bound <= exact, "{solver:?}: {} above {exact}", solution.bound);
+        }
     }
 }

@@ -527,7 +527,7 @@ impl<'a> Streamed<'a> {
     }
 
     fn certified(&self, seen: &Rounded, eta: &[f64]) -> Result<f64> {
-        let pull = self.model.pull_sum(&self.cloud.x, eta);
+        let pull = self.model.feasible_pull(&self.cloud.x, eta);
         let multipliers = Multipliers { push: &seen.push, total: seen.total, pull: &pull, most: 1.0 };
         Ok(certify(&multipliers, &self.mean, self.settings.c, &self.cloud.reach())?.value)
     }

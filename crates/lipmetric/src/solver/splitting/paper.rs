@@ -15,7 +15,7 @@ use crate::linalg::{pack, packed_len, unpack};
 use crate::pairs::pass::{Among, objective};
 use crate::pairs::{Cloud, Embedding, Kind, Pass, Run, Threads, scan, weighted_outer};
 use crate::problem::moments::gram;
-use crate::problem::{Bound, Multipliers, Variant, certify_mapped, relative_gap};
+use crate::problem::{Bound, Multipliers, SUMMED, Variant, certify_mapped, relative_gap};
 use crate::solver::working_set::Settings;
 use crate::solver::{Observer, Progress, Solution, Termination};
 use crate::{Error, Matrix, Result};
@@ -297,7 +297,12 @@ impl<'a> Faithful<'a> {
         to_space: impl Fn(&Matrix) -> Matrix,
         (mean, reach): (&Matrix, &[f64]),
     ) -> Result<Bound> {
-        let (push, pull) = (to_space(&self.push.0), to_space(&self.pull));
+        let (push, mut pull) = (to_space(&self.push.0), to_space(&self.pull));
+        // Differences of numbers much larger than c need not add up to it.
+        let total = self.eta.iter().map(|e| e.2).sum::<f64>() * (1.0 + SUMMED);
+        if total > self.settings.c {
+            pull.as_mut_slice().iter_mut().for_each(|v| *v *= self.settings.c / total);
+        }
         let multipliers = Multipliers { push: &push, total: self.push.1, pull: &pull, most: 1.0 };
         certify_mapped(&multipliers, mean, self.settings.c, reach)
     }

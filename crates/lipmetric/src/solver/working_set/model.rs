@@ -1,6 +1,7 @@
 //! The rows of a reduced problem and sums over them.
 
 use crate::pairs::Cloud;
+use crate::problem::SUMMED;
 use crate::{Matrix, linalg};
 use serde::{Deserialize, Serialize};
 
@@ -112,6 +113,16 @@ impl Model {
         let mut sum = laplacian(x, &pairs);
         for ((a, _), &l) in self.sums.iter().zip(&lambda[self.push.len()..]) {
             linalg::add_scaled(&mut sum, l, a);
+        }
+        sum
+    }
+
+    /// `sum eta A` for a certificate, where the `eta` may not be more than `c` in all. They are differences of numbers that may be
+    /// so much larger than `c` that few of their digits are right: their sum is then not `c`.
+    pub(crate) fn feasible_pull(&self, x: &Matrix, eta: &[f64]) -> Matrix {
+        let (mut sum, total) = (self.pull_sum(x, eta), eta.iter().sum::<f64>() * (1.0 + SUMMED));
+        if total > self.c {
+            sum.as_mut_slice().iter_mut().for_each(|v| *v *= self.c / total);
         }
         sum
     }

@@ -437,7 +437,7 @@ impl<'a> Outer<'a> {
             Slack::Instance => Some(within_loads(&self.model, &self.state.lambda)),
         };
         let (x, lambda) = (&self.cloud.x, own.as_ref().unwrap_or(&self.state.lambda));
-        let (push, pull) = (self.model.push_sum(x, lambda), self.model.pull_sum(x, &self.state.eta));
+        let (push, pull) = (self.model.push_sum(x, lambda), self.model.feasible_pull(x, &self.state.eta));
         if let Some(climb) = &mut self.climb {
             let factor = self
                 .basis
