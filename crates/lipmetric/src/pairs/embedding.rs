@@ -128,7 +128,7 @@ impl Embedding {
     }
 
     /// The squared distances between two ranges of points, row by row.
-    pub(super) fn distances(&self, out: &mut [f64], left: &Range<usize>, right: &Range<usize>) {
+    pub(crate) fn distances(&self, out: &mut [f64], left: &Range<usize>, right: &Range<usize>) {
         if let Some(careful) = &self.careful {
             return careful.distances(out, left, right);
         }

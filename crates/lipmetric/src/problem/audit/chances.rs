@@ -5,13 +5,20 @@ use std::ops::Range;
 
 /// Squared distances above which their differences, as exponents, would lose digits that matter.
 const FAR: f64 = 1e4;
+/// `exp` of less than minus this is zero.
+const NOTHING: f64 = 746.0;
+
+/// `exp(-apart)`, most of which are zero where rows are far apart.
+fn falling(apart: f64) -> f64 {
+    if apart > NOTHING { 0.0 } else { (-apart).exp() }
+}
 
 impl Under {
     /// `sum_i w_i sum of w_j exp(-rho_ij) over other classes / the same over all others`: NCA's objective.
     pub(crate) fn expected_errors(&self) -> f64 {
         self.sum_of_rows(|class, weights, apart| {
             let mass =
-                |range: &mut dyn Iterator<Item = usize>| range.map(|j| weights[j] * (-apart[j]).exp()).sum::<f64>();
+                |range: &mut dyn Iterator<Item = usize>| range.map(|j| weights[j] * falling(apart[j])).sum::<f64>();
             let right = mass(&mut class.clone());
             let wrong = mass(&mut (0..class.start).chain(class.end..apart.len()));
             wrong / (right + wrong)
@@ -27,7 +34,7 @@ impl Under {
             if mass <= 0.0 {
                 return 0.0;
             }
-            let total: f64 = apart.iter().zip(weights).map(|(a, w)| w * (-a).exp()).sum();
+            let total: f64 = apart.iter().zip(weights).map(|(a, w)| w * falling(*a)).sum();
             let mean: f64 = others().map(|j| weights[j] / mass * apart[j]).sum();
             (total / mass).ln() + mean
         });
@@ -39,7 +46,8 @@ impl Under {
     fn sum_of_rows(&self, f: impl Fn(Range<usize>, &[f64], &[f64]) -> f64 + Sync) -> f64 {
         let (n, weights) = (self.cloud.len(), &self.cloud.weight);
         let of_row = |(class, i): (Range<usize>, usize)| {
-            let mut apart: Vec<f64> = (0..n).map(|j| if i == j { f64::INFINITY } else { self.length(i, j) }).collect();
+            let mut apart = self.lengths_from(i);
+            apart[i] = f64::INFINITY;
             let nearest = (0..n).min_by(|&a, &b| apart[a].total_cmp(&apart[b])).unwrap_or(i);
             let least = apart[nearest];
             if least > FAR && least.is_finite() {
