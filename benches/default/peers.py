@@ -29,7 +29,7 @@ def voting(x, y, z):
 def mapped(learner):
     def fit(x, y, z):
         learned = learner().fit(x, np.unique(y, return_inverse=True)[1])
-        return voting(np.real(learned.transform(x)), y, np.real(learned.transform(z)))
+        return voting(learned.transform(x), y, learned.transform(z))
 
     return fit
 
@@ -40,10 +40,14 @@ def lmnn():
     return LMNN(random_state=0)
 
 
-def lfda():
+def lfda(x, y, z):
+    """On principal components: constant and dependent columns would make its eigenvalue problem singular."""
     from metric_learn import LFDA
 
-    return LFDA()
+    mean = x.mean(0)
+    _, lengths, directions = np.linalg.svd(x - mean, full_matrices=False)
+    kept = directions[lengths > 1e-8 * lengths[0]].T
+    return mapped(LFDA)((x - mean) @ kept, y, (z - mean) @ kept)
 
 
 def svm(x, y, z):
@@ -65,7 +69,7 @@ PEERS = {
     "k-NN": voting,
     "NCA": mapped(lambda: NeighborhoodComponentsAnalysis(random_state=0)),
     "LMNN": mapped(lmnn),
-    "LFDA": mapped(lfda),
+    "LFDA": lfda,
     "SVM": svm,
     "forest": forest,
     "boosting": boosting,
