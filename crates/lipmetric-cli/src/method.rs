@@ -7,7 +7,7 @@ use crate::rivals::RivalArgs;
 use clap::{Args, ValueEnum};
 use lipmetric::Metric;
 use lipmetric::classify::{K, Weights};
-use lipmetric::method::{Auto, Choose, Euclidean, Lip, LipLocal, Lmml, Lmnn, Mcml, Method as _, Nca, Spec};
+use lipmetric::method::{Agop, Auto, Choose, Euclidean, Lip, LipLocal, Lmml, Lmnn, Mcml, Method as _, Nca, Spec};
 use lipmetric::model::ClassifierSpec;
 use lipmetric::problem::Diameter;
 use lipmetric_io::model::load_model;
@@ -38,6 +38,8 @@ pub(crate) enum Method {
     Nca,
     /// Maximally collapsing metric learning: each class collapses towards a point
     Mcml,
+    /// Recursive feature machine: the distance from the gradients of a smooth function that tells the classes apart
+    Agop,
     /// The Euclidean distance on the prepared features: nothing is learned
     #[value(alias = "nn")]
     Euclidean,
@@ -56,6 +58,7 @@ impl Method {
             Self::Lmml => "LMML",
             Self::Nca => "NCA",
             Self::Mcml => "MCML",
+            Self::Agop => "AGOP",
             Self::Euclidean => "NN",
         }
     }
@@ -77,6 +80,7 @@ impl Method {
             Self::Lmml => Lmml::new().into(),
             Self::Nca => Nca::new().into(),
             Self::Mcml => Mcml::new().into(),
+            Self::Agop => Agop::new().into(),
             Self::Euclidean => Euclidean::new().into(),
         }
     }

@@ -47,6 +47,28 @@ fn their_options_mean_what_they_say() {
 }
 
 #[test]
+fn a_recursive_feature_machine_fits_predicts_and_takes_its_settings_from_a_file() {
+    let room = Room::new();
+    let fit = room.json(&["fit", "--data", "haberman", "--method", "agop", "--k", "5", "--model", "m.lip", "--json"]);
+    assert_eq!((&fit["status"], &fit["method"]), (&"closed_form".into(), &"agop".into()));
+    assert!((1..=3).contains(&fit["iterations"].as_u64().unwrap()), "{fit}");
+    assert!(fit["objective"].is_null() && fit["gap"].is_null());
+    assert!(fit["notes"].to_string().contains("bandwidth"), "{fit}");
+    let told = room.json(&["evaluate", "--data", "haberman", "--model", "m.lip", "--json"]);
+    assert!(told["accuracy"].as_f64().unwrap() > 0.75, "{told}");
+    room.write("spec.json", r#"{"method": "agop", "rounds": 1, "width": 0.7, "ridge": 0.1}"#);
+    let one = room.json(&["fit", "--data", "haberman", "--spec", "spec.json", "--model", "one.lip", "--json"]);
+    assert_eq!((&one["iterations"], &one["parameters"]["width"]), (&1.into(), &0.7.into()));
+    let spec = room.ok(&["inspect", "one.lip", "--spec"]);
+    assert!(spec.contains("\"agop\"") && spec.contains("\"ridge\": 0.1"), "{spec}");
+    room.write("bad.json", r#"{"method": "agop", "rounds": 0}"#);
+    assert!(room.fails(2, &["fit", "--data", "haberman", "--spec", "bad.json"]).contains("rounds"));
+    assert!(
+        room.fails(2, &["fit", "--data", "haberman", "--method", "agop", "--c", "1"]).contains("--c is an option of")
+    );
+}
+
+#[test]
 fn options_of_other_methods_are_refused_by_name() {
     let room = Room::new();
     for (args, told) in [
@@ -111,8 +133,8 @@ fn the_number_of_neighbours_can_be_chosen_from_the_rows() {
 #[test]
 fn methods_stand_side_by_side_in_a_comparison() {
     let room = Room::new();
-    let table = room.ok(&["compare", "echo", "--methods", "nn,lmnn,lmml,nca,mcml,nca:loss=log", "--repeats", "2"]);
-    for title in ["NN", "LMNN", "LMML", "NCA", "MCML", "NCA loss=log"] {
+    let table = room.ok(&["compare", "echo", "--methods", "nn,lmnn,lmml,nca,mcml,agop,nca:loss=log", "--repeats", "2"]);
+    for title in ["NN", "LMNN", "LMML", "NCA", "MCML", "AGOP", "loss=log"] {
         assert!(table.contains(title), "{table}");
     }
     let fit = |threads: &str| {

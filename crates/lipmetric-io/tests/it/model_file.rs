@@ -2,7 +2,7 @@
 
 use lipmetric::Model;
 use lipmetric::classify::{K, Weights};
-use lipmetric::method::{Auto, Choose, ClassWeights, Euclidean, Init, Lip, Lmml, Lmnn, Mcml, Nca, Solver, Spec};
+use lipmetric::method::{Agop, Auto, Choose, ClassWeights, Euclidean, Init, Lip, Lmml, Lmnn, Mcml, Nca, Solver, Spec};
 use lipmetric::model::{ClassifierSpec, Recipe};
 use lipmetric::prepare::{Dataset, Fill, Roles, Scaling};
 use lipmetric::problem::{Diameter, Slack};
@@ -58,6 +58,7 @@ fn a_model_comes_back_from_its_file_as_it_was() {
         ("euclid", Spec::from(Euclidean::new()), K::Fixed(1)),
         ("lip", Lip::overall().into(), K::Fixed(3)),
         ("mcml", Mcml::new().into(), K::Fixed(5)),
+        ("agop", Agop::new().width(0.7).into(), K::Fixed(3)),
         ("auto", Auto::new().into(), K::Auto),
     ] {
         let whole = model(&spec, k);

@@ -8,11 +8,12 @@
 //! | `spec` | `Spec`, `Choose`, the solvers' defaults |
 //! | `parameters` | how a method's parameters are declared: struct, defaults, setters, table |
 //! | `lip/` | Lip^D and Lip^I: parameters and checks (`mod`), the exact solver (`exact`), the others (`large`) |
-//! | `lip_local`, `lmnn`, `lmml`, `nca/`, `mcml`, `euclidean` | a method each |
+//! | `agop`, `lip_local`, `lmnn`, `lmml`, `nca/`, `mcml`, `euclidean` | a method each |
 //! | `choose/` | what is chosen by cross-validation |
 //! | `start` | the rows' coordinates, and where a search begins |
 //! | `values` | the values of a Lipschitz function that are learned for a given metric |
 
+mod agop;
 mod choose;
 mod euclidean;
 mod lip;
@@ -26,6 +27,7 @@ mod spec;
 mod start;
 pub(crate) mod values;
 
+pub use agop::Agop;
 pub use choose::{Auto, Choice, Judged, MetricKind};
 pub use euclidean::Euclidean;
 pub use lip::{ClassWeights, Lip, Solver, TradeOff};

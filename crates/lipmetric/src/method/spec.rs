@@ -1,7 +1,8 @@
 //! The one description of a method and its parameters.
 
 use super::{
-    Auto, Euclidean, Field, Fit, Lip, LipLocal, Lmml, Lmnn, Mcml, Method, Nca, Outcome, Solver, TradeOff, Training,
+    Agop, Auto, Euclidean, Field, Fit, Lip, LipLocal, Lmml, Lmnn, Mcml, Method, Nca, Outcome, Solver, TradeOff,
+    Training,
 };
 use crate::problem::{Diameter, Slack, Variant};
 use crate::solver::Observer;
@@ -39,6 +40,8 @@ pub enum Spec {
     Nca(Nca),
     /// Maximally collapsing metric learning.
     Mcml(Mcml),
+    /// The metric from the gradients of a smooth function.
+    Agop(Agop),
     /// The Euclidean metric.
     Euclidean(Euclidean),
 }
@@ -74,7 +77,7 @@ macro_rules! each {
         }
     };
 }
-each!(Auto, Lip, LipLocal, Lmnn, Lmml, Nca, Mcml, Euclidean);
+each!(Auto, Lip, LipLocal, Lmnn, Lmml, Nca, Mcml, Agop, Euclidean);
 
 impl Spec {
     /// The same as a fit on these rows has it: with the solver that is taken for them, and its tolerance and limit.

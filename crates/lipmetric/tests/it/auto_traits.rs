@@ -5,7 +5,7 @@ use lipmetric::data::{Column, Split, Table, Texts, Values};
 use lipmetric::evaluate::{Analysis, Comparison, Confusion, Protocol, Trial};
 use lipmetric::lipschitz::{CertifiedRadius, ExtensionClassifier, LocalRatios, Mahalanobis, Margins, Report};
 use lipmetric::method::{
-    Auto, Choice, Euclidean, Fit, Init, Lip, Lmml, Lmnn, Mcml, Method, Nca, Outcome, Spec, Training,
+    Agop, Auto, Choice, Euclidean, Fit, Init, Lip, Lmml, Lmnn, Mcml, Method, Nca, Outcome, Spec, Training,
 };
 use lipmetric::model::{Recipe, TrainingRows, Voting};
 use lipmetric::neighbours::{Algorithm, NeighbourIndex, Neighbours};
@@ -21,7 +21,7 @@ fn every_public_type_is_sent_and_shared() {
     shared::<(Matrix, Labels, Table, Column, Values, Texts, Split)>();
     shared::<(Schema, Roles, Columns, Preparation)>();
     shared::<(Metric, Fit, Outcome, Choice, Model, TrainingRows, Voting, Error)>();
-    shared::<(Lip, Lmnn, Lmml, Nca, Mcml, Auto, Euclidean, Init, Spec)>();
+    shared::<(Lip, Lmnn, Lmml, Nca, Mcml, Agop, Auto, Euclidean, Init, Spec)>();
     shared::<(&dyn Method, Recipe<'_>, Training<'_>)>();
     shared::<(Variant, Slack, Diameter, Anchor)>();
     shared::<(Status, Progress, Halt, Budget<Silent>)>();

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod admm;
+mod agop;
 mod auto_traits;
 mod clock;
 mod comparison;

@@ -51,7 +51,7 @@ pub(crate) struct Args {
     #[arg(value_name = "DATA")]
     data: Vec<String>,
     /// The methods, separated by commas: lip-d, lip-d-p, lip-d-f, lip-i, lip-i-p, lip-i-f, lip, lip-local, nn, lmnn, lmml,
-    /// mcml, nca, auto; options of one column follow it after colons, as in lip-i:c=0.1:slack=pair or nn:classifier=extension
+    /// mcml, nca, agop, auto; options of one column follow it after colons, as in lip-i:c=0.1:slack=pair or nca:loss=log
     #[arg(long, value_parser = column, value_delimiter = ',', value_name = "METHODS", default_values = USUAL)]
     methods: Vec<Column>,
     #[command(flatten)]
