@@ -326,6 +326,7 @@ fn every_method_gives_what_the_golden_file_says() {
         ("nca-low", "nca --n-components 2 --init lda --tol 1e-5 --max-iter 200 --k 3", 1e-2),
         ("nca-log", "nca --loss log --penalty 0.3 --init auto --tol 1e-5 --max-iter 200 --k 3", 1e-2),
         ("mcml", "mcml --init auto --tol 1e-3 --max-iter 2000 --k 3", 2e-3),
+        ("agop", "agop --k 3", 1e-6),
         ("mcml-low", "mcml --n-components 2 --init random:7 --tol 1e-3 --max-iter 200 --k 3", 1e-2),
     ];
     let rows: Vec<Rows> = sets.iter().map(|set| halves(&room, set)).collect();
