@@ -7,7 +7,9 @@ use crate::rivals::RivalArgs;
 use clap::{Args, ValueEnum};
 use lipmetric::Metric;
 use lipmetric::classify::{K, Weights};
-use lipmetric::method::{Agop, Auto, Choose, Euclidean, Lip, LipLocal, Lmml, Lmnn, Mcml, Method as _, Nca, Spec};
+use lipmetric::method::{
+    Agop, Arml, Auto, Choose, Euclidean, Lip, LipLocal, LipRobust, Lmml, Lmnn, Mcml, Method as _, Nca, Spec,
+};
 use lipmetric::model::ClassifierSpec;
 use lipmetric::problem::Diameter;
 use lipmetric_io::model::load_model;
@@ -30,6 +32,8 @@ pub(crate) enum Method {
     Lip,
     /// Lip^I by near pairs: margins and distances between neighbours only
     LipLocal,
+    /// A metric for certified accuracy: certified radii of the training rows as large as possible, up to --robust
+    LipRobust,
     /// Large margin nearest neighbours: pulls target neighbours near and pushes other classes away
     Lmnn,
     /// Large margin metric learning: the metric of smallest norm that keeps the margins
@@ -40,6 +44,8 @@ pub(crate) enum Method {
     Mcml,
     /// Recursive feature machine: the distance from the gradients of a smooth function that tells the classes apart
     Agop,
+    /// Adversarially robust metric learning: a large mean certified distance of random near triplets
+    Arml,
     /// The Euclidean distance on the prepared features: nothing is learned
     #[value(alias = "nn")]
     Euclidean,
@@ -54,11 +60,13 @@ impl Method {
             Self::LipI => "Lip^I",
             Self::Lip => "Lip",
             Self::LipLocal => "Lip^loc",
+            Self::LipRobust => "Lip^rob",
             Self::Lmnn => "LMNN",
             Self::Lmml => "LMML",
             Self::Nca => "NCA",
             Self::Mcml => "MCML",
             Self::Agop => "AGOP",
+            Self::Arml => "ARML",
             Self::Euclidean => "NN",
         }
     }
@@ -76,11 +84,13 @@ impl Method {
             Self::LipI => Lip::intra().into(),
             Self::Lip => Lip::chosen().into(),
             Self::LipLocal => LipLocal::new().into(),
+            Self::LipRobust => LipRobust::new().into(),
             Self::Lmnn => Lmnn::new().into(),
             Self::Lmml => Lmml::new().into(),
             Self::Nca => Nca::new().into(),
             Self::Mcml => Mcml::new().into(),
             Self::Agop => Agop::new().into(),
+            Self::Arml => Arml::new().into(),
             Self::Euclidean => Euclidean::new().into(),
         }
     }

@@ -1,4 +1,4 @@
-//! Parameters of the methods other than Lip: LMNN, LMML, NCA, MCML.
+//! Parameters of the methods other than Lip: LMNN, LMML, NCA, MCML, ARML and the metric for certified accuracy.
 
 use crate::method::options::{Given, help};
 use clap::{Args, ValueEnum};
@@ -27,6 +27,10 @@ pub(crate) struct RivalArgs {
     loss: Option<LossRule>,
     #[arg(long, value_name = "WEIGHT", value_parser = crate::method::real, help = help("penalty", "What it costs to leave the start of the optimisation: larger keeps the distance nearer to it", "0 with --loss errors, 0.3 with --loss log"))]
     penalty: Option<f64>,
+    #[arg(long, value_name = "TAU", value_parser = crate::method::real, help = help("robust", "The certified radius up to which more is better, as a Euclidean distance on the prepared features", "twice the median radius under the starting metric"))]
+    robust: Option<f64>,
+    #[arg(long, value_name = "SEED", help = help("triplet_seed", "Seed of the held-out rows and of the random triplets", "0"))]
+    triplet_seed: Option<u64>,
 }
 
 #[derive(Clone, Copy, ValueEnum, Serialize)]

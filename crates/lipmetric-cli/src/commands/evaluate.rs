@@ -24,7 +24,7 @@ use std::path::PathBuf;
 Examples:
   lipmetric evaluate --data echo --repeats 20
   lipmetric evaluate --data echo --method nn --folds 10 --k 5 --json
-  lipmetric evaluate --data cancer --method lmnn --radius 0,0.1,0.5 --radius-norm linf
+  lipmetric evaluate --data echo --radius 0,0.1 --radius-norm linf
   lipmetric fit --data echo --k 1 --model echo.lip
   lipmetric datasets export echo -o test.csv
   lipmetric evaluate test.csv --model echo.lip --radius 0,0.1")]
@@ -34,7 +34,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     roles: RoleArgs,
     /// The model to evaluate
-    #[arg(long, value_name = "MODEL", help_heading = None::<&str>, conflicts_with_all = ["repeats", "train_fraction", "folds", "seed", "method", "spec", "slack", "c", "c_rel", "tol", "max_iter", "diameter", "anchor", "anchor_weight", "balanced", "solver", "mu", "rank", "n_components", "init", "warm_start", "targets", "push", "alpha", "classifier", "k", "weights", "fill", "scale", "kind"])]
+    #[arg(long, value_name = "MODEL", help_heading = None::<&str>, conflicts_with_all = ["repeats", "train_fraction", "folds", "seed", "method", "spec", "slack", "c", "c_rel", "tol", "max_iter", "diameter", "anchor", "anchor_weight", "balanced", "solver", "mu", "rank", "n_components", "init", "warm_start", "targets", "push", "alpha", "robust", "triplet_seed", "classifier", "k", "weights", "fill", "scale", "kind"])]
     model: Option<PathBuf>,
     #[command(flatten)]
     prepare: PrepareArgs,

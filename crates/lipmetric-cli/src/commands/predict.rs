@@ -24,7 +24,7 @@ Examples:
   lipmetric fit --data haberman --k 1 --model h.lip
   lipmetric predict --model h.lip --data haberman
   lipmetric predict --model h.lip --data haberman --proba --radius -o out.csv
-  lipmetric predict --model h.lip --data haberman --radius=exact --counterfactual
+  lipmetric predict --model h.lip --data haberman --counterfactual
   lipmetric datasets export haberman | lipmetric predict --model h.lip -
   lipmetric fit --data echo --method lip-i --classifier extension --model f.lip
   lipmetric predict --model f.lip --data echo --value --proba")]

@@ -130,7 +130,7 @@ fn listed(names: &[String]) -> String {
 }
 
 /// Every option of a method's parameters, in the order of the help.
-const ALL: [&str; 20] = [
+const ALL: [&str; 22] = [
     "slack",
     "c",
     "c_rel",
@@ -151,6 +151,8 @@ const ALL: [&str; 20] = [
     "loss",
     "penalty",
     "warm_start",
+    "robust",
+    "triplet_seed",
 ];
 
 /// Refuses an option that the method does not have; `remedy` is what to do with the name of a method that has it.

@@ -109,7 +109,7 @@ fn an_option_of_other_methods_is_refused_with_names_that_can_be_typed() {
     room.ok(&["fit", "--data", "echo", "--method", "nn", "--model", "m.lip"]);
     for method in ["auto", "nn", "lip-local"] {
         let error = room.fails(2, &["fit", "--data", "echo", "--method", method, "--warm-start", "m.lip"]);
-        let owners = "--warm-start is an option of lip-d, lip-i, lip, lmnn, lmml, nca and mcml";
+        let owners = "--warm-start is an option of lip-d, lip-i, lip, lip-robust, lmnn, lmml, nca, mcml and arml";
         assert!(error.contains(owners), "{error}");
         let error = room.fails(2, &["compare", "echo", "--methods", &format!("{method}:warm-start=m.lip")]);
         assert!(error.contains(owners), "{error}");

@@ -9,15 +9,19 @@
 //! | `parameters` | how a method's parameters are declared: struct, defaults, setters, table |
 //! | `lip/` | Lip^D and Lip^I: parameters and checks (`mod`), the exact solver (`exact`), the others (`large`) |
 //! | `agop`, `lip_local`, `lmnn`, `lmml`, `nca/`, `mcml`, `euclidean` | a method each |
+//! | `arml`, `lip_robust` | methods for certified robustness; `climb` is the ascent behind them |
 //! | `choose/` | what is chosen by cross-validation |
 //! | `start` | the rows' coordinates, and where a search begins |
 //! | `values` | the values of a Lipschitz function that are learned for a given metric |
 
 mod agop;
+mod arml;
 mod choose;
+mod climb;
 mod euclidean;
 mod lip;
 mod lip_local;
+mod lip_robust;
 mod lmml;
 mod lmnn;
 mod mcml;
@@ -28,10 +32,12 @@ mod start;
 pub(crate) mod values;
 
 pub use agop::Agop;
+pub use arml::Arml;
 pub use choose::{Auto, Choice, Judged, MetricKind};
 pub use euclidean::Euclidean;
 pub use lip::{ClassWeights, Lip, Solver, TradeOff};
 pub use lip_local::LipLocal;
+pub use lip_robust::LipRobust;
 pub use lmml::Lmml;
 pub use lmnn::Lmnn;
 pub use mcml::Mcml;

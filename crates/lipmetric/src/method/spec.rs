@@ -1,8 +1,8 @@
 //! The one description of a method and its parameters.
 
 use super::{
-    Agop, Auto, Euclidean, Field, Fit, Lip, LipLocal, Lmml, Lmnn, Mcml, Method, Nca, Outcome, Solver, TradeOff,
-    Training,
+    Agop, Arml, Auto, Euclidean, Field, Fit, Lip, LipLocal, LipRobust, Lmml, Lmnn, Mcml, Method, Nca, Outcome, Solver,
+    TradeOff, Training,
 };
 use crate::problem::{Diameter, Slack, Variant};
 use crate::solver::Observer;
@@ -42,6 +42,10 @@ pub enum Spec {
     Mcml(Mcml),
     /// The metric from the gradients of a smooth function.
     Agop(Agop),
+    /// A metric for certified accuracy.
+    LipRobust(LipRobust),
+    /// Adversarially robust metric learning.
+    Arml(Arml),
     /// The Euclidean metric.
     Euclidean(Euclidean),
 }
@@ -77,7 +81,7 @@ macro_rules! each {
         }
     };
 }
-each!(Auto, Lip, LipLocal, Lmnn, Lmml, Nca, Mcml, Agop, Euclidean);
+each!(Auto, Lip, LipLocal, LipRobust, Lmnn, Lmml, Nca, Mcml, Agop, Arml, Euclidean);
 
 impl Spec {
     /// The same as a fit on these rows has it: with the solver that is taken for them, and its tolerance and limit.

@@ -43,15 +43,16 @@ const LEVEL: f64 = 0.05;
 Examples:
   lipmetric compare echo fertility --paper
   lipmetric compare haberman --methods nn,nn:k=9,lip-i:c-rel=0.1 --stats
-  lipmetric compare cancer --methods nn,nca,lmnn --radius 0,0.2,0.5 --rank-by 0.2
+  lipmetric compare echo --methods nn,lmnn --radius 0,0.2 --rank-by 0.2
   lipmetric datasets export voting -o votes.csv
   lipmetric compare votes.csv --methods nn,lmnn --k 3 --csv")]
 pub(crate) struct Args {
     /// Bundled data sets by name, or files (label in the last column unless --label says otherwise)
     #[arg(value_name = "DATA")]
     data: Vec<String>,
-    /// The methods, separated by commas: lip-d, lip-d-p, lip-d-f, lip-i, lip-i-p, lip-i-f, lip, lip-local, nn, lmnn, lmml,
-    /// mcml, nca, agop, auto; options of one column follow it after colons, as in lip-i:c=0.1:slack=pair or nca:loss=log
+    /// The methods, separated by commas: lip-d, lip-d-p, lip-d-f, lip-i, lip-i-p, lip-i-f, lip, lip-local, lip-robust, nn,
+    /// lmnn, lmml, mcml, nca, agop, arml, auto; options of one column follow it after colons, as in lip-i:c=0.1:slack=pair or
+    /// nca:loss=log
     #[arg(long, value_parser = column, value_delimiter = ',', value_name = "METHODS", default_values = USUAL)]
     methods: Vec<Column>,
     #[command(flatten)]

@@ -1,0 +1,66 @@
+//! Adversarially robust metric learning (Wang, Liu, Yi, Jordan, Hsieh 2020).
+
+use super::climb::{Aim, Climb};
+use super::parameters::parameters;
+use super::start::Init;
+use super::{Fit, Method, Training};
+use crate::solver::{Observer, Timed};
+use crate::{Error, Result};
+
+parameters! {
+    /// Adversarially robust metric learning: makes the mean certified distance of near triplets large.
+    ///
+    /// In each step every row gets one random row of its ten nearest of its own class and one of its ten nearest of other classes.
+    /// The hyperplane between the two lies at the certified distance; its mean is increased by a step of Adam. A fifth of each
+    /// class is held out: the number of steps is the one at which these rows have the largest mean certified distance, and all rows
+    /// are then learned from. Not convex, and there is no certificate of the optimum. The objective that is reported is the negative mean of the distances
+    /// that decide. From 100 dimensions on the metric lives in the 100 directions of largest variance.
+    ///
+    /// ```
+    /// use lipmetric::method::{Arml, Method, Training};
+    /// use lipmetric::{Labels, Matrix, solver::Silent};
+    /// let x = Matrix::from_rows(&[[0.0, 0.1], [0.2, 0.9], [1.0, 0.2], [1.1, 0.8]]);
+    /// let y = Labels::from_names(["a", "a", "b", "b"]);
+    /// let fit = Arml::new().max_iterations(50).fit(&Training::new(&x, &y)?, &mut Silent)?;
+    /// assert!(fit.outcome.objective.unwrap() < 0.0);
+    /// # Ok::<(), lipmetric::Error>(())
+    /// ```
+    pub struct Arml = "arml" {
+        /// The number of rows of `L`, all unless it is given.
+        n_components: Option<usize> as impl Into<Option<usize>> = None,
+        /// Where the search begins, unless a metric to start from is given.
+        init: Init = Init::Auto,
+        /// Decides the held-out rows and the random triplets.
+        triplet_seed: u64 = 0,
+        /// Steps, at most.
+        max_iterations: usize = 500,
+    }
+}
+
+/// Refuses a search without steps.
+pub(super) fn check_steps(steps: usize) -> Result<()> {
+    if steps == 0 { Err(Error::parameter("max_iterations", "0 steps: give at least 1")) } else { Ok(()) }
+}
+
+impl Method for Arml {
+    fn name(&self) -> &'static str {
+        Self::NAME
+    }
+
+    fn check(&self) -> Result<()> {
+        check_steps(self.max_iterations)
+    }
+
+    fn fit(&self, data: &Training<'_>, observer: &mut dyn Observer) -> Result<Fit> {
+        self.check()?;
+        data.check_for(self)?;
+        let climb = Climb {
+            aim: Aim::Mean,
+            init: self.init,
+            components: self.n_components,
+            seed: self.triplet_seed,
+            max_iterations: self.max_iterations,
+        };
+        climb.fit(data, &mut Timed::new(observer))
+    }
+}
