@@ -4,7 +4,6 @@ use crate::commands::{
     compare, completions, datasets, evaluate, fit, inspect, man, margins, path, predict, transform, verify,
 };
 use clap::{ArgAction, Args, Parser, Subcommand};
-use std::num::NonZeroUsize;
 
 /// Learn a distance from labelled rows; classify, map and evaluate with it.
 ///
@@ -39,7 +38,7 @@ Exit codes:
   2    usage: wrong command line
   3    bad data: a file cannot be used; the message says where
   4    not converged: the best result is still written; of `verify`: a claim does not hold
-  130  interrupted by Ctrl-C: a model that was asked for is still written
+  130  interrupted by Ctrl-C or SIGTERM: a model that was asked for is still written
 
 Environment:
   NO_COLOR            no colours
@@ -55,8 +54,12 @@ pub(crate) struct Global {
     #[arg(short, long, global = true, action = ArgAction::Count)]
     pub(crate) verbose: u8,
     /// Number of threads (default: one per core); the results do not depend on it
-    #[arg(long, global = true, value_name = "N")]
-    pub(crate) threads: Option<NonZeroUsize>,
+    #[arg(long, global = true, value_name = "N", value_parser = threads)]
+    pub(crate) threads: Option<usize>,
+}
+
+fn threads(text: &str) -> Result<usize, String> {
+    text.parse().ok().filter(|&n| n > 0).ok_or_else(|| "give a whole number from 1 on".to_owned())
 }
 
 #[derive(Subcommand)]

@@ -1,6 +1,7 @@
 //! Every way to fail, and its exit code.
 
 use crate::method::options::{flag_of, in_flags};
+use crate::output;
 use lipmetric_io::ErrorKind;
 use std::process::ExitCode;
 
@@ -26,7 +27,7 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
-    fn code(&self) -> u8 {
+    pub(crate) fn code(&self) -> u8 {
         match self {
             Self::BrokenPipe => 0,
             Self::Failed(_) => 1,
@@ -38,10 +39,14 @@ impl Failure {
     }
 
     /// Tells the user and gives the exit code.
-    #[expect(clippy::print_stderr, reason = "the one place that reports errors")]
     pub(crate) fn report(&self) -> ExitCode {
-        eprintln!("lipmetric: {self}");
+        self.tell();
         ExitCode::from(self.code())
+    }
+
+    /// Tells the user.
+    pub(crate) fn tell(&self) {
+        output::say(&format!("lipmetric: {self}"));
     }
 
     /// A failure to write results.

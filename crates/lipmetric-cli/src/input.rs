@@ -1,19 +1,28 @@
 //! From what was typed to a table, and to what its columns are.
 
 use crate::failure::{Failure, Result};
+use crate::memory;
+use crate::method::options::in_flags;
 use crate::output::counted;
 use crate::session::Session;
 use clap::{Args, ValueEnum};
 use lipmetric::Model;
-use lipmetric::data::Table;
-use lipmetric::prepare::{ColumnRef, Dataset, Fill, Kind, Roles, Scaling};
-use lipmetric_io::{Format, ReadOptions, Source, TableStream, datasets, read_table};
-use std::path::PathBuf;
+use lipmetric::data::{Column, Table};
+use lipmetric::prepare::{ColumnRef, Dataset, Fill, Kind, Notation, Roles, Scaling};
+use lipmetric_io::model::{StoredModel, load_model_from};
+use lipmetric_io::{Encoding, Format, ReadOptions, Source, TableStream, datasets, read_table};
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+/// The model of a file, or of standard input.
+pub(crate) fn load_model(path: &Path) -> Result<StoredModel> {
+    Ok(load_model_from(&Source::new(path))?)
+}
 
 /// Where rows come from.
 #[derive(Args)]
 pub(crate) struct DataArgs {
-    /// File to read: CSV, TSV, LIBSVM, NPY, NPZ or Parquet, plain or gzipped; `-` is standard input
+    /// File to read: CSV, TSV, LIBSVM, NPY, NPZ, Parquet or JSON lines, plain or gzipped; `-` is standard input
     #[arg(value_name = "FILE", required_unless_present = "data", conflicts_with = "data")]
     file: Option<PathBuf>,
     /// A bundled data set instead of a file (`lipmetric datasets list`)
@@ -27,7 +36,7 @@ pub(crate) struct DataArgs {
 #[derive(Args)]
 #[command(next_help_heading = "Reading")]
 pub(crate) struct ReadArgs {
-    /// The file's format (default: detected): csv, tsv, libsvm, npy, npz, parquet
+    /// The file's format (default: detected): csv, tsv, libsvm, npy, npz, parquet, jsonl
     #[arg(long, value_name = "FORMAT")]
     format: Option<Format>,
     /// What separates cells: a character, or `tab` or `space` (default: detected)
@@ -36,6 +45,12 @@ pub(crate) struct ReadArgs {
     /// Whether the first row holds the columns' names (default: detected)
     #[arg(long, value_name = "yes|no")]
     header: Option<YesNo>,
+    /// How the text is encoded: utf-8, utf-16, latin-1, windows-1252 (default: UTF-8, or UTF-16 where the file says so)
+    #[arg(long, value_name = "NAME")]
+    encoding: Option<Encoding>,
+    /// Refuse what would take more memory than this, such as 800M or 2G (default: what the machine has free)
+    #[arg(long, value_name = "SIZE", value_parser = memory::parse)]
+    pub(crate) max_memory: Option<u64>,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -62,6 +77,9 @@ impl ReadArgs {
             delimiter: self.delimiter,
             header: self.header.map(|h| matches!(h, YesNo::Yes)),
             skip: skip.ignore.clone(),
+            encoding: self.encoding,
+            max_memory: self.max_memory.or_else(memory::available),
+            ..ReadOptions::default()
         }
     }
 }
@@ -74,7 +92,7 @@ impl DataArgs {
     /// The whole table.
     pub(crate) fn table(&self, ignore: &IgnoreArgs, session: &Session) -> Result<Table> {
         let table = match (&self.file, &self.data) {
-            (Some(file), _) => read_table(&Source::new(file), &self.reading.options(ignore))?,
+            (Some(file), _) => session.reading(|| read_table(&Source::new(file), &self.reading.options(ignore)))?,
             (None, Some(name)) => datasets::load(name)?,
             (None, None) => return Err(no_data()),
         };
@@ -88,17 +106,57 @@ impl DataArgs {
         Ok(table)
     }
 
-    /// The table in batches.
-    pub(crate) fn stream(&self, ignore: &IgnoreArgs, model: &Model) -> Result<TableStream> {
+    /// The file that is read, if it is one.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        self.file.as_deref()
+    }
+
+    /// The most memory to take, where it was said.
+    pub(crate) fn max_memory(&self) -> Option<u64> {
+        self.reading.max_memory
+    }
+
+    /// The table in batches, as its rows come. Columns that the model ignores are not read, unless they are wanted.
+    pub(crate) fn stream(&self, ignore: &IgnoreArgs, model: &Model, keep: &KeepArgs) -> Result<TableStream> {
+        let schema = model.preparation.schema();
         match (&self.file, &self.data) {
             (Some(file), _) => {
                 let mut options = self.reading.options(ignore);
-                options.skip.extend(model.preparation.schema().ignored.iter().cloned());
+                options.skip.extend(schema.ignored.iter().filter(|name| !keep.wants(name)).cloned());
+                (options.streaming, options.allow_empty) = (true, true);
+                options.max_features = Some(schema.width);
                 Ok(TableStream::open(&Source::new(file), &options)?)
             }
             (None, Some(name)) => Ok(TableStream::from_table(datasets::load(name)?)),
             (None, None) => Err(no_data()),
         }
+    }
+}
+
+/// Columns of the input that go into the output as they are.
+#[derive(Args, Default)]
+pub(crate) struct KeepArgs {
+    /// Columns of the input to put before the results, by name or number, separated by commas; `all` for every one
+    #[arg(long, value_name = "COLS|all", value_delimiter = ',', allow_hyphen_values = true, help_heading = "Output")]
+    keep: Vec<String>,
+}
+
+impl KeepArgs {
+    fn all(&self) -> bool {
+        self.keep == ["all"]
+    }
+
+    /// Whether a column may be wanted; one that is given by its number may be any.
+    fn wants(&self, name: &str) -> bool {
+        self.all() || self.keep.iter().any(|k| k == name || k.parse::<i64>().is_ok())
+    }
+
+    /// The columns that are wanted of a batch.
+    pub(crate) fn of(&self, batch: &Table) -> Result<Vec<Column>> {
+        if self.all() {
+            return Ok(batch.columns.clone());
+        }
+        self.keep.iter().map(|name| Ok(batch.columns[ColumnRef::new(name).find(batch)?].clone())).collect()
     }
 }
 
@@ -114,6 +172,27 @@ pub(crate) struct RoleArgs {
     /// Treat a column as numeric, boolean or category, whatever its content suggests (repeatable)
     #[arg(long, value_name = "COL=KIND", value_parser = kind_of_column)]
     kind: Vec<(String, Kind)>,
+    /// What separates a number's whole part from its fraction: `.` or `,`
+    #[arg(long, value_name = "MARK", default_value_t = '.')]
+    decimal: char,
+    /// What stands between groups of three digits: a character, or `space` (default: nothing)
+    #[arg(long, value_name = "MARK", value_parser = thousands)]
+    thousands: Option<char>,
+    /// Further cells that stand for a missing value, separated by commas, such as -999,#N/A,None
+    #[arg(long, value_name = "CELLS", value_delimiter = ',', allow_hyphen_values = true)]
+    missing: Vec<String>,
+    /// Leave out rows without a label instead of refusing the table
+    #[arg(long)]
+    pub(crate) skip_unlabelled: bool,
+}
+
+fn thousands(text: &str) -> Result<char, String> {
+    let mut letters = text.chars();
+    match (text, letters.next(), letters.next()) {
+        ("space", ..) => Ok(' '),
+        (_, Some(only), None) => Ok(only),
+        _ => Err("give one character such as `,` or `.`, or `space`".to_owned()),
+    }
 }
 
 /// Columns to leave out.
@@ -132,13 +211,19 @@ impl IgnoreArgs {
     /// Takes the columns out of a table.
     pub(crate) fn drop_from(&self, table: &mut Table) -> Result {
         let out = self.columns().iter().map(|c| c.find(table)).collect::<Result<Vec<_>, _>>()?;
-        let mut at = 0;
-        table.columns.retain(|_| {
-            at += 1;
-            !out.contains(&(at - 1))
-        });
+        remove(table, &out);
         Ok(())
     }
+}
+
+/// Takes columns out of a table.
+pub(crate) fn remove(table: &mut Table, columns: &[usize]) {
+    let out: HashSet<usize> = columns.iter().copied().collect();
+    let mut at = 0;
+    table.columns.retain(|_| {
+        at += 1;
+        !out.contains(&(at - 1))
+    });
 }
 
 fn kind_of_column(text: &str) -> Result<(String, Kind), String> {
@@ -159,13 +244,22 @@ pub(crate) struct PrepareArgs {
 }
 
 impl RoleArgs {
-    /// Decides what the columns of a table are, and reads them.
-    pub(crate) fn read(&self, table: &Table) -> Result<Dataset> {
+    /// Decides what the columns of a table are, and reads them; tells what a person should know about them.
+    pub(crate) fn read(&self, table: &Table, session: &Session) -> Result<Dataset> {
+        let mut notation = Notation::default();
+        (notation.decimal, notation.thousands) = (self.decimal, self.thousands);
+        notation.missing.clone_from(&self.missing);
         let roles = Roles {
             label: self.label.as_ref().map(ColumnRef::new),
             ignore: self.ignore.columns(),
             kinds: self.kind.iter().map(|(c, k)| (ColumnRef::new(c), *k)).collect(),
+            notation,
+            skip_unlabelled: self.skip_unlabelled,
         };
-        Ok(Dataset::read(table, &roles)?)
+        let data = Dataset::read(table, &roles)?;
+        for note in &data.notes {
+            session.note(format!("note: {}", in_flags(note)));
+        }
+        Ok(data)
     }
 }

@@ -4,12 +4,15 @@ mod cli;
 mod commands;
 mod failure;
 mod input;
+mod memory;
 mod method;
 mod output;
+mod outputs;
 mod radius;
 mod resources;
 mod rivals;
 mod session;
+mod signals;
 
 use clap::Parser;
 use failure::Failure;

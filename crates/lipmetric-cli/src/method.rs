@@ -12,7 +12,7 @@ use lipmetric::method::{
 };
 use lipmetric::model::ClassifierSpec;
 use lipmetric::problem::Diameter;
-use lipmetric_io::model::load_model;
+
 use options::{Given, help};
 use serde::Serialize;
 use std::io::Read;
@@ -139,6 +139,11 @@ impl MethodArgs {
         options::apply(&method.base(), &given)
     }
 
+    /// The file that the method is read from.
+    pub(crate) fn spec_file(&self) -> Option<&Path> {
+        self.spec.as_deref()
+    }
+
     /// The distance to begin from.
     pub(crate) fn start(&self) -> Result<Option<Metric>> {
         self.rivals.warm_start().map(start_from).transpose()
@@ -147,7 +152,7 @@ impl MethodArgs {
 
 /// The distance of a model.
 pub(crate) fn start_from(path: &Path) -> Result<Metric> {
-    Ok(load_model(path)?.model.metric)
+    Ok(crate::input::load_model(path)?.model.metric)
 }
 
 /// A method from a JSON file.

@@ -2,26 +2,35 @@
 
 use crate::cli::Global;
 use crate::failure::{Failure, Result};
+use crate::output;
+use crate::signals::Interrupt;
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lipmetric::evaluate::{Advance, Supervisor};
 use lipmetric::solver::{Halt, Observer, Progress};
 use std::io::IsTerminal;
 use std::ops::ControlFlow;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
+
+/// How often a log without a terminal is told how far things are.
+const LOG_EVERY: Duration = Duration::from_secs(10);
+
+/// More threads than this many per processor only take memory and time to start.
+const MOST_THREADS_PER_PROCESSOR: usize = 16;
 
 pub(crate) struct Session {
     quiet: bool,
     verbose: bool,
-    interrupted: Arc<AtomicBool>,
+    interrupt: Interrupt,
 }
 
 impl Session {
     pub(crate) fn start(global: &Global) -> Result<Self> {
         if let Some(threads) = global.threads {
+            let processors = std::thread::available_parallelism().map_or(1, usize::from);
+            let threads = threads.min(MOST_THREADS_PER_PROCESSOR * processors);
             rayon::ThreadPoolBuilder::new()
-                .num_threads(threads.get())
+                .num_threads(threads)
                 .build_global()
                 .map_err(|e| Failure::Failed(format!("cannot start {threads} threads: {e}")))?;
         }
@@ -31,23 +40,13 @@ impl Session {
                 usual(info);
             }
         }));
-        let interrupted = Arc::new(AtomicBool::new(false));
-        let flag = Arc::clone(&interrupted);
-        // The first Ctrl-C asks for an orderly end, a second one does not wait for it.
-        ctrlc::set_handler(move || {
-            if flag.swap(true, Ordering::SeqCst) {
-                std::process::exit(130);
-            }
-        })
-        .map_err(|e| Failure::Failed(format!("cannot listen for Ctrl-C: {e}")))?;
-        Ok(Self { quiet: global.quiet, verbose: global.verbose > 0, interrupted })
+        Ok(Self { quiet: global.quiet, verbose: global.verbose > 0, interrupt: Interrupt::listen()? })
     }
 
     /// Says something about the run, on standard error.
-    #[expect(clippy::print_stderr, reason = "the one place that speaks about the run")]
     pub(crate) fn note(&self, text: impl std::fmt::Display) {
         if !self.quiet {
-            eprintln!("{text}");
+            output::say(&text.to_string());
         }
     }
 
@@ -59,7 +58,17 @@ impl Session {
     }
 
     pub(crate) fn interrupted(&self) -> bool {
-        self.interrupted.load(Ordering::SeqCst)
+        self.interrupt.asked()
+    }
+
+    /// Reads input: an interrupt meanwhile ends the program at once.
+    pub(crate) fn reading<T>(&self, read: impl FnOnce() -> T) -> T {
+        self.interrupt.while_waiting(read)
+    }
+
+    /// Whether progress goes to a log, line by line, instead of to a terminal.
+    fn logs(&self) -> bool {
+        !self.quiet && !std::io::stderr().is_terminal()
     }
 
     /// Fails if the user has pressed Ctrl-C.
@@ -80,7 +89,7 @@ impl Session {
     pub(crate) fn fit_observer(&self) -> FitObserver<'_> {
         let bar = self.bar(ProgressBar::new_spinner(), "{spinner} {msg}");
         bar.enable_steady_tick(Duration::from_millis(120));
-        FitObserver { session: self, bar }
+        FitObserver { session: self, bar, told: Instant::now() }
     }
 
     /// Watches many fits, which shall not go on for longer than the limit.
@@ -89,7 +98,8 @@ impl Session {
         bar.set_prefix(what);
         // A limit beyond what the clock can tell is none.
         let end = limit.and_then(|limit| Instant::now().checked_add(limit));
-        ManyFits { bar, stop: StopOnly { interrupted: Arc::clone(&self.interrupted), end } }
+        let log = self.logs().then(|| Mutex::new(Instant::now()));
+        ManyFits { bar, what, log, stop: StopOnly { interrupt: self.interrupt.clone(), end } }
     }
 }
 
@@ -101,6 +111,8 @@ pub(crate) fn colour() -> bool {
 pub(crate) struct FitObserver<'a> {
     session: &'a Session,
     bar: ProgressBar,
+    /// When the log was last told.
+    told: Instant,
 }
 
 impl Observer for FitObserver<'_> {
@@ -118,6 +130,10 @@ impl Observer for FitObserver<'_> {
         // A bare step of many fits is no news.
         if at.primal.is_some() || at.gap.is_some() {
             self.session.detail(&line);
+        }
+        if self.session.logs() && self.told.elapsed() >= LOG_EVERY {
+            self.told = Instant::now();
+            self.session.note(&line);
         }
         self.bar.set_message(line);
         if self.session.interrupted() { ControlFlow::Break(Halt::Interrupted) } else { ControlFlow::Continue(()) }
@@ -137,13 +153,13 @@ impl Drop for FitObserver<'_> {
 /// Watches only for Ctrl-C and the clock.
 #[derive(Clone)]
 struct StopOnly {
-    interrupted: Arc<AtomicBool>,
+    interrupt: Interrupt,
     end: Option<Instant>,
 }
 
 impl StopOnly {
     fn now(&self) -> bool {
-        self.interrupted.load(Ordering::SeqCst) || self.end.is_some_and(|end| Instant::now() >= end)
+        self.interrupt.asked() || self.end.is_some_and(|end| Instant::now() >= end)
     }
 }
 
@@ -155,6 +171,9 @@ impl Observer for StopOnly {
 
 pub(crate) struct ManyFits {
     bar: ProgressBar,
+    what: &'static str,
+    /// When the log was last told; none where there is a terminal or nobody wants to know.
+    log: Option<Mutex<Instant>>,
     stop: StopOnly,
 }
 
@@ -169,6 +188,17 @@ impl Supervisor for ManyFits {
         // Whole seconds, rounded up: a bar that says 0 and goes on is no help.
         let left = Duration::from_secs(at.seconds_left.ceil() as u64);
         self.bar.set_message(format!("{} left", HumanDuration(left)));
+        let Some(mut told) = self.log.as_ref().and_then(|log| log.lock().ok()) else { return };
+        if told.elapsed() >= LOG_EVERY {
+            *told = Instant::now();
+            output::say(&format!(
+                "{}: {} of {} done, about {} left",
+                self.what,
+                at.done,
+                at.total,
+                HumanDuration(left)
+            ));
+        }
     }
 
     fn cancelled(&self) -> bool {

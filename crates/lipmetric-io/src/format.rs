@@ -22,11 +22,13 @@ pub enum Format {
     Npz,
     /// Apache Parquet.
     Parquet,
+    /// JSON lines: an object per row.
+    Jsonl,
 }
 
 impl Format {
     /// Every format.
-    pub const ALL: [Self; 6] = [Self::Csv, Self::Tsv, Self::Libsvm, Self::Npy, Self::Npz, Self::Parquet];
+    pub const ALL: [Self; 7] = [Self::Csv, Self::Tsv, Self::Libsvm, Self::Npy, Self::Npz, Self::Parquet, Self::Jsonl];
 
     /// The format that a file's name asks for, and whether it asks for gzip as well (`.gz`).
     /// `.txt` tells nothing: such files may hold CSV or LIBSVM.
@@ -50,6 +52,7 @@ impl Format {
             Some("npy") => Some(Self::Npy),
             Some("npz") => Some(Self::Npz),
             Some("parquet" | "pq") => Some(Self::Parquet),
+            Some("jsonl" | "ndjson") => Some(Self::Jsonl),
             _ => None,
         };
         (format, gzip)
@@ -70,12 +73,18 @@ impl Format {
 
     /// The format that content looks like; text that does not look like LIBSVM is taken for CSV.
     pub(crate) fn of_content(sample: &[u8], complete: bool) -> Self {
-        Self::of_magic(sample).unwrap_or(if looks_like_libsvm(sample, complete) { Self::Libsvm } else { Self::Csv })
+        Self::of_magic(sample).unwrap_or(if looks_like_libsvm(sample, complete) {
+            Self::Libsvm
+        } else if sample.trim_ascii_start().starts_with(b"{\"") {
+            Self::Jsonl
+        } else {
+            Self::Csv
+        })
     }
 
     /// Whether the format is lines of text.
     pub(crate) fn is_text(self) -> bool {
-        matches!(self, Self::Csv | Self::Tsv | Self::Libsvm)
+        matches!(self, Self::Csv | Self::Tsv | Self::Libsvm | Self::Jsonl)
     }
 }
 
@@ -88,6 +97,7 @@ impl fmt::Display for Format {
             Self::Npy => "NPY",
             Self::Npz => "NPZ",
             Self::Parquet => "Parquet",
+            Self::Jsonl => "JSONL",
         })
     }
 }
@@ -97,7 +107,7 @@ impl FromStr for Format {
 
     fn from_str(name: &str) -> Result<Self> {
         Self::ALL.into_iter().find(|f| f.to_string().eq_ignore_ascii_case(name)).ok_or_else(|| {
-            Error::usage(format!("unknown format `{name}`; choose csv, tsv, libsvm, npy, npz or parquet"))
+            Error::usage(format!("unknown format `{name}`; choose csv, tsv, libsvm, npy, npz, parquet or jsonl"))
         })
     }
 }
@@ -140,6 +150,7 @@ mod tests {
             ("a.npy", Format::Npy),
             ("a.npz", Format::Npz),
             ("a.pq", Format::Parquet),
+            ("a.ndjson", Format::Jsonl),
             ("a.b.PARQUET", Format::Parquet),
         ] {
             assert_eq!(Format::of_name(name), (Some(format), false));

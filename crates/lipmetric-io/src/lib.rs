@@ -3,7 +3,8 @@
 //! | step | module |
 //! |---|---|
 //! | where bytes come from: a path, standard input, memory; gzip undone | [`source`] |
-//! | CSV, TSV, LIBSVM, NPY, NPZ, Parquet: told by name, else by content | [`format`](mod@format) |
+//! | text in other encodings than UTF-8 | [`encoding`] |
+//! | CSV, TSV, LIBSVM, NPY, NPZ, Parquet, JSON lines: told by name, else by content | [`format`](mod@format) |
 //! | a file as a table, whole or batch by batch | [`read`] |
 //! | a table as a file, written atomically | [`write`](mod@write) |
 //! | a fitted model as a file | [`model`] |
@@ -21,6 +22,7 @@
 //! ```
 
 pub mod datasets;
+pub mod encoding;
 pub mod error;
 pub mod format;
 pub mod model;
@@ -28,8 +30,10 @@ mod npy;
 mod numbers;
 pub mod read;
 pub mod source;
+mod strange;
 pub mod write;
 
+pub use encoding::Encoding;
 pub use error::{Error, ErrorKind, Result};
 pub use format::Format;
 pub use read::{ReadOptions, TableStream, read_table};

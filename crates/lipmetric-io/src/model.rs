@@ -2,7 +2,7 @@
 //!
 //! | tensor | type and shape | what |
 //! |---|---|---|
-//! | `L` | f64, rank x features | the metric's factor: `rho(x, y) = ||L (x - y)||^2` on prepared features |
+//! | `L` | f64, rank x features | the metric's factor: `rho(x, y) = ||L (x - y)||^2` on prepared features (absent where `euclidean` is set: format 3) |
 //! | `train.x` | f64, rows x features | the prepared training rows (absent if the model was stored without them) |
 //! | `train.y` | u32, rows | their classes, as indices into `classes` |
 //! | `train.value` | f64, rows | the values of the learned function on them, where there is one |
@@ -19,22 +19,29 @@ mod certificate;
 mod first;
 mod tensors;
 
-use crate::{Error, Result, Source, atomic_write};
+use crate::write::write_whole;
+use crate::{Error, Result, Source, Target};
 use lipmetric::method::{Outcome, Spec};
 use lipmetric::model::{Classifier, Model, Provenance, TrainingRows};
 use lipmetric::prepare::Preparation;
 use lipmetric::{Labels, Metric};
 use safetensors::tensor::{SafeTensorError, SafeTensors, TensorView};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::io::Read;
 use std::path::Path;
 use tensors::{Tensors, Written, codes, matrix, vector};
 
 /// The format that this program writes, and the newest that it reads.
-pub const FORMAT_VERSION: u32 = 2;
+pub const FORMAT_VERSION: u32 = 3;
+
+/// From this many features on, the Euclidean metric is stored as what it is instead of as its factor `L`. Only such files have
+/// format 3; all others are readable by programs that know format 2.
+const WIDE: usize = 1000;
 
 const KEY: &str = "lipmetric";
 
@@ -64,6 +71,9 @@ struct Description<'a> {
     class_counts: Cow<'a, [usize]>,
     feature_names: Vec<String>,
     preparation: Cow<'a, Preparation>,
+    /// Set where the metric is the Euclidean one and its factor, the identity, is not written out.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    euclidean: bool,
     /// What of a certificate is no tensor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     certificate: Option<certificate::Shared>,
@@ -92,7 +102,9 @@ pub fn model_to_bytes(model: &Model) -> Result<Vec<u8>> {
     if model.certificate.is_some() && model.training.is_none() {
         return Err(fail(&"a certificate is one of the training rows, which are not there"));
     }
+    let euclidean = model.metric.is_euclidean() && model.metric.features() >= WIDE;
     let description = Description {
+        euclidean,
         spec: Cow::Borrowed(&model.spec),
         used: Cow::Borrowed(&model.used),
         classifier: Cow::Borrowed(&model.classifier),
@@ -105,7 +117,9 @@ pub fn model_to_bytes(model: &Model) -> Result<Vec<u8>> {
     };
     let text = serde_json::to_string(&description).map_err(|e| fail(&e))?;
     let mut tensors = Written::new();
-    tensors.insert("L", matrix(model.metric.factor()));
+    if !euclidean {
+        tensors.insert("L", matrix(model.metric.factor()));
+    }
     if let Some(rows) = &model.training {
         tensors.insert("train.x", matrix(&rows.x));
         tensors.insert("train.y", codes(vec![rows.y.len()], rows.y.codes().iter().copied()));
@@ -127,7 +141,7 @@ pub fn model_to_bytes(model: &Model) -> Result<Vec<u8>> {
         .collect::<Result<Vec<_>, SafeTensorError>>()
         .map_err(|e| fail(&e))?;
     let header = Header {
-        format_version: FORMAT_VERSION,
+        format_version: if euclidean { 3 } else { 2 },
         program_version: env!("CARGO_PKG_VERSION").to_owned(),
         checksum: checksum(&text, &views),
         model: RawValue::from_string(text).map_err(|e| fail(&e))?,
@@ -143,8 +157,16 @@ pub fn model_to_bytes(model: &Model) -> Result<Vec<u8>> {
 /// # Errors
 /// If the system refuses.
 pub fn save_model(model: &Model, path: impl AsRef<Path>) -> Result<()> {
+    save_model_to(model, &Target::Path(path.as_ref().to_path_buf()))
+}
+
+/// Writes a model to a file, as [`save_model`] does, or to standard output.
+///
+/// # Errors
+/// If the system refuses.
+pub fn save_model_to(model: &Model, target: &Target) -> Result<()> {
     let bytes = model_to_bytes(model)?;
-    atomic_write(path, |w| w.write_all(&bytes))
+    write_whole(target, |w| w.write_all(&bytes))
 }
 
 /// Reads a model's file.
@@ -152,9 +174,41 @@ pub fn save_model(model: &Model, path: impl AsRef<Path>) -> Result<()> {
 /// # Errors
 /// If the system refuses, or the file is no model, cut short, changed, or of a newer format: the message says which.
 pub fn load_model(path: impl AsRef<Path>) -> Result<StoredModel> {
-    let path = path.as_ref();
-    let bytes = Source::Path(path.to_path_buf()).read_all()?;
-    model_from_bytes(&path.display().to_string(), &bytes)
+    load_model_from(&Source::Path(path.as_ref().to_path_buf()))
+}
+
+/// Reads a model from anywhere: a file, standard input, memory.
+///
+/// # Errors
+/// As [`load_model`].
+pub fn load_model_from(source: &Source) -> Result<StoredModel> {
+    model_from_bytes(&source.name(), &whole(source)?)
+}
+
+/// The longest description that a file of tensors may have.
+const MAX_HEADER: u64 = 100_000_000;
+
+/// The bytes of a file of tensors. It says itself how long it is, so that no more is read, were there more without end.
+fn whole(source: &Source) -> Result<Vec<u8>> {
+    let mut reader = source.reader()?;
+    let mut bytes = Vec::new();
+    let mut read_to = |bytes: &mut Vec<u8>, length: u64| {
+        let more = length.saturating_sub(bytes.len() as u64);
+        (&mut reader).take(more).read_to_end(bytes).map_err(|e| Error::io("read", source.name(), e))
+    };
+    read_to(&mut bytes, 9)?;
+    let Some((length, _)) = bytes.split_first_chunk::<8>() else { return Ok(bytes) };
+    let header = u64::from_le_bytes(*length);
+    if bytes.get(8) != Some(&b'{') || header > MAX_HEADER {
+        return Ok(bytes);
+    }
+    read_to(&mut bytes, 8 + header)?;
+    let Ok(Value::Object(told)) = serde_json::from_slice(&bytes[8..]) else { return Ok(bytes) };
+    let end = |entry: &Value| entry.get("data_offsets").and_then(|o| o.get(1)).and_then(Value::as_u64);
+    let tensors = told.values().filter_map(end).max().unwrap_or(0);
+    // One byte too many tells of a file that has grown.
+    read_to(&mut bytes, (9 + header).saturating_add(tensors))?;
+    Ok(bytes)
 }
 
 /// A model from the bytes of its file; `origin` is what messages call it.
@@ -212,7 +266,11 @@ pub fn model_from_bytes(origin: &str, bytes: &[u8]) -> Result<StoredModel> {
 
 fn assemble(d: Description<'_>, views: &[(String, TensorView<'_>)]) -> Result<Model, String> {
     let tensors = Tensors(views);
-    let factor = tensors.matrix("L")?.ok_or("the factor L is absent")?;
+    let metric = match tensors.matrix("L")? {
+        Some(factor) => Metric::new(factor).map_err(|e| e.to_string())?,
+        None if d.euclidean => Metric::euclidean(d.preparation.schema().prepared_width()),
+        None => return Err("the factor L is absent".to_owned()),
+    };
     let training = match (tensors.matrix("train.x")?, tensors.codes("train.y")?) {
         (None, None) => None,
         (Some(x), Some((shape, codes))) if shape == [x.rows()] => Some((x, codes)),
@@ -230,7 +288,12 @@ fn assemble(d: Description<'_>, views: &[(String, TensorView<'_>)]) -> Result<Mo
             Provenance { spec: d.spec.into_owned(), used: d.used.into_owned(), outcome: d.outcome.into_owned() };
         let classes = (d.classes.into_owned(), d.class_counts.into_owned());
         let classifier = d.classifier.into_owned();
-        let model = Model::new(learned, Metric::new(factor)?, d.preparation.into_owned(), classes, classifier)?;
+        if let (Some(voting), Some(rows)) = (classifier.voting(), &labels)
+            && !(1..=rows.x.rows()).contains(&voting.k)
+        {
+            return Err(lipmetric::Error::data(format!("{} of its {} rows vote", voting.k, rows.x.rows())));
+        }
+        let model = Model::new(learned, metric, d.preparation.into_owned(), classes, classifier)?;
         let model = match labels {
             Some(mut rows) => {
                 (rows.values, rows.lines) = (values, lines);

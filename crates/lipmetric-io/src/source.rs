@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use flate2::bufread::MultiGzDecoder;
 
+use crate::encoding::{Decoded, Encoding};
 use crate::{Error, Result};
 
 /// How much is read ahead to tell formats, delimiters and headers apart.
@@ -90,16 +91,25 @@ impl Source {
         }
     }
 
-    /// Every byte, as it is.
-    pub(crate) fn read_all(&self) -> Result<Vec<u8>> {
-        let mut bytes = Vec::new();
-        self.raw()?.0.read_to_end(&mut bytes).map_err(|e| Error::io("read", self.name(), e))?;
-        Ok(bytes)
+    /// The bytes as they are, for formats that say themselves how many there are.
+    pub(crate) fn reader(&self) -> Result<Box<dyn Read + Send>> {
+        Ok(self.raw()?.0)
     }
 
-    pub(crate) fn open(&self) -> Result<Opened> {
+    /// Whether rows may come one by one, with pauses.
+    fn may_pause(&self) -> bool {
+        match self {
+            Self::Stdin => true,
+            Self::Path(path) => std::fs::metadata(path).is_ok_and(|about| !about.is_file()),
+            Self::Bytes { .. } => false,
+        }
+    }
+
+    /// Opens the source; `streaming` if rows are wanted as soon as they come.
+    pub(crate) fn open(&self, streaming: bool) -> Result<Opened> {
+        let live = streaming && self.may_pause();
         let (raw, file) = self.raw()?;
-        Opened::new(self.name(), raw, file)
+        Opened::new(self.name(), raw, file, live)
     }
 }
 
@@ -118,7 +128,27 @@ pub(crate) struct Opened {
 pub(crate) struct Input {
     pub(crate) origin: String,
     pub(crate) gzip: bool,
-    pub(crate) reader: Box<dyn io::BufRead + Send>,
+    pub(crate) reader: Box<dyn Ahead>,
+    /// Whether rows may come one by one, and are wanted as they come.
+    pub(crate) live: bool,
+}
+
+/// A reader that tells what it has read ahead.
+pub(crate) trait Ahead: io::BufRead + Send {
+    /// What can be had without waiting for the source.
+    fn ahead(&self) -> &[u8];
+}
+
+impl<R: Read + Send> Ahead for BufReader<R> {
+    fn ahead(&self) -> &[u8] {
+        self.buffer()
+    }
+}
+
+impl Ahead for Cursor<Vec<u8>> {
+    fn ahead(&self) -> &[u8] {
+        self.get_ref().get(self.position() as usize..).unwrap_or_default()
+    }
 }
 
 impl Input {
@@ -127,12 +157,31 @@ impl Input {
         read_failure(&self.origin, self.gzip, error)
     }
 
-    /// Everything that is left.
-    pub(crate) fn slurp(&mut self) -> Result<Vec<u8>> {
+    /// Whether the next row would have to be waited for, so that those before it should be given out (unless all are wanted).
+    pub(crate) fn would_wait(&self, max_rows: usize) -> bool {
+        self.live && max_rows < usize::MAX && self.reader.ahead().iter().all(|b| matches!(b, b'\n' | b'\r'))
+    }
+
+    /// Everything that is left, up to a limit.
+    pub(crate) fn slurp(&mut self, limit: u64) -> Result<Vec<u8>> {
         let mut bytes = Vec::new();
-        self.reader.read_to_end(&mut bytes).map_err(|e| read_failure(&self.origin, self.gzip, e))?;
+        let mut limited = (&mut self.reader).take(limit.saturating_add(1));
+        limited.read_to_end(&mut bytes).map_err(|e| read_failure(&self.origin, self.gzip, e))?;
+        if bytes.len() as u64 > limit {
+            return Err(too_large(&self.origin, limit));
+        }
         Ok(bytes)
     }
+}
+
+/// A source that holds more than may be in memory at once.
+pub(crate) fn too_large(origin: &str, limit: u64) -> Error {
+    let message = format!(
+        "it takes more than {} MiB of memory, which is the limit; read fewer rows or columns, or raise it with the parameter \
+         `max_memory`",
+        limit >> 20
+    );
+    Error::data(origin, message)
 }
 
 pub(crate) fn read_failure(origin: &str, gzip: bool, error: io::Error) -> Error {
@@ -150,18 +199,62 @@ fn fill(reader: &mut impl Read, buffer: &mut Vec<u8>, want: usize) -> io::Result
     reader.take(more as u64).read_to_end(buffer).map(|_| ())
 }
 
+/// Reads until there are two lines, or `want` bytes, or the input ends; tells whether it ended.
+fn fill_lines(reader: &mut impl Read, buffer: &mut Vec<u8>, want: usize) -> io::Result<bool> {
+    let mut chunk = vec![0; want];
+    while buffer.len() < want && buffer.iter().filter(|&&b| b == b'\n').count() < 2 {
+        let room = want - buffer.len();
+        match reader.read(&mut chunk[..room]) {
+            Ok(0) => return Ok(true),
+            Ok(n) => buffer.extend_from_slice(&chunk[..n]),
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(false)
+}
+
 impl Opened {
-    pub(crate) fn new(origin: String, mut raw: Box<dyn Read + Send>, file: Option<File>) -> Result<Self> {
+    pub(crate) fn new(origin: String, mut raw: Box<dyn Read + Send>, file: Option<File>, live: bool) -> Result<Self> {
         let mut head = Vec::new();
         fill(&mut raw, &mut head, 2).map_err(|e| read_failure(&origin, false, e))?;
         let gzip = head == [0x1f, 0x8b];
         let raw = Cursor::new(head).chain(raw);
-        let mut plain: Box<dyn Read + Send> =
+        let plain: Box<dyn Read + Send> =
             if gzip { Box::new(MultiGzDecoder::new(BufReader::with_capacity(SAMPLE, raw))) } else { Box::new(raw) };
+        Self::sampled(origin, plain, if gzip { None } else { file }, (gzip, live))
+    }
+
+    /// Looks at the beginning of the bytes.
+    fn sampled(
+        origin: String,
+        mut plain: Box<dyn Read + Send>,
+        file: Option<File>,
+        (gzip, live): (bool, bool),
+    ) -> Result<Self> {
         let mut sample = Vec::new();
-        fill(&mut plain, &mut sample, SAMPLE).map_err(|e| read_failure(&origin, gzip, e))?;
-        let complete = sample.len() < SAMPLE;
+        let complete = if live {
+            fill_lines(&mut plain, &mut sample, SAMPLE)
+        } else {
+            fill(&mut plain, &mut sample, SAMPLE).map(|()| sample.len() < SAMPLE)
+        }
+        .map_err(|e| read_failure(&origin, gzip, e))?;
         let reader = Box::new(BufReader::with_capacity(SAMPLE, Cursor::new(sample.clone()).chain(plain)));
-        Ok(Self { input: Input { origin, gzip, reader }, sample, complete, file: if gzip { None } else { file } })
+        Ok(Self { input: Input { origin, gzip, reader, live }, sample, complete, file })
+    }
+
+    /// The same with its text turned into UTF-8.
+    pub(crate) fn decoded(self, encoding: Encoding) -> Result<Self> {
+        let Input { origin, gzip, reader, live } = self.input;
+        let fail = |e: io::Error| match e.kind() {
+            io::ErrorKind::InvalidData if !gzip => Error::data(&origin, e.to_string()),
+            _ => read_failure(&origin, gzip, e),
+        };
+        let mut plain = Decoded::new(reader, encoding);
+        // Damage at the very beginning is told here, in words of its own.
+        let mut first = vec![0; SAMPLE];
+        let got = plain.read(&mut first).map_err(fail)?;
+        first.truncate(got);
+        Self::sampled(origin, Box::new(Cursor::new(first).chain(plain)), None, (gzip, live))
     }
 }

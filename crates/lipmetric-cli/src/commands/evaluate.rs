@@ -1,7 +1,9 @@
+use super::seen::{self, Seen};
 use super::shared::{BATCH, line_up};
-use crate::failure::Result;
-use crate::input::{DataArgs, PrepareArgs, RoleArgs};
-use crate::method::MethodArgs;
+use crate::failure::{Failure, Result};
+use crate::input::{DataArgs, KeepArgs, PrepareArgs, RoleArgs};
+use crate::memory;
+use crate::method::{MethodArgs, time_limit};
 use crate::output::{self, Align, TextTable, counted, short};
 use crate::radius::CertifiedArgs;
 use crate::session::Session;
@@ -10,7 +12,7 @@ use lipmetric::evaluate::{ClassScore, Confusion, Summary, certified_trials};
 use lipmetric::lipschitz::certified_accuracy;
 use lipmetric::method::Method;
 use lipmetric::model::Predictor;
-use lipmetric_io::model::load_model;
+use lipmetric::prepare::Unseen;
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -25,16 +27,18 @@ Examples:
   lipmetric evaluate --data echo --repeats 20
   lipmetric evaluate --data echo --method nn --folds 10 --k 5 --json
   lipmetric evaluate --data echo --radius 0,0.1 --radius-norm linf
-  lipmetric fit --data echo --k 1 --model echo.lip
-  lipmetric datasets export echo -o test.csv
-  lipmetric evaluate test.csv --model echo.lip --radius 0,0.1")]
+  lipmetric datasets export haberman -o all.csv
+  sed '2,100d' all.csv > train.csv
+  sed '101,$d' all.csv > test.csv
+  lipmetric fit train.csv --k 1 --model h.lip
+  lipmetric evaluate test.csv --model h.lip --radius 0,0.1")]
 pub(crate) struct Args {
     #[command(flatten)]
     data: DataArgs,
     #[command(flatten)]
     roles: RoleArgs,
     /// The model to evaluate
-    #[arg(long, value_name = "MODEL", help_heading = None::<&str>, conflicts_with_all = ["repeats", "train_fraction", "folds", "seed", "method", "spec", "slack", "c", "c_rel", "tol", "max_iter", "diameter", "anchor", "anchor_weight", "balanced", "solver", "mu", "rank", "n_components", "init", "warm_start", "targets", "push", "alpha", "robust", "triplet_seed", "classifier", "k", "weights", "fill", "scale", "kind"])]
+    #[arg(long, value_name = "MODEL", help_heading = None::<&str>, conflicts_with_all = ["repeats", "train_fraction", "folds", "seed", "method", "spec", "slack", "c", "c_rel", "tol", "max_iter", "diameter", "anchor", "anchor_weight", "balanced", "solver", "mu", "rank", "n_components", "init", "warm_start", "targets", "push", "alpha", "robust", "triplet_seed", "classifier", "k", "weights", "fill", "scale", "kind", "decimal", "thousands", "missing"])]
     model: Option<PathBuf>,
     #[command(flatten)]
     prepare: PrepareArgs,
@@ -52,6 +56,9 @@ pub(crate) struct Args {
     /// Seed of the random splits
     #[arg(long, value_name = "SEED", default_value_t = 0, help_heading = "Splits")]
     seed: u64,
+    /// Without --model: stop after this many seconds (exit code 4)
+    #[arg(long, value_name = "SECONDS", conflicts_with = "model", help_heading = "Splits")]
+    time_limit: Option<f64>,
     #[command(flatten)]
     certified: CertifiedArgs,
     /// Print the result as JSON
@@ -63,6 +70,9 @@ pub(crate) struct Args {
 struct Report {
     judged: String,
     n: usize,
+    /// How many of the rows the model was fitted on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    training_rows: Option<usize>,
     accuracy: f64,
     balanced_accuracy: f64,
     macro_f1: f64,
@@ -93,23 +103,38 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
         Some(model) => judge_model(args, model, session)?,
         None => judge_method(args, session)?,
     };
+    if let Some(warning) = report.training_rows.and_then(|met| seen::warning(met, report.n)) {
+        session.note(format!("note: {warning}"));
+    }
     if args.json { output::print_json(&report) } else { output::print(&describe(&report)) }
 }
 
 fn judge_model(args: &Args, path: &PathBuf, session: &Session) -> Result<Report> {
-    let predictor = Predictor::new(load_model(path)?.model)?;
+    let predictor = Predictor::new(crate::input::load_model(path)?.model)?;
     let schema = predictor.model().preparation.schema();
-    let mut stream = args.data.stream(&args.roles.ignore, predictor.model())?;
+    let seen = predictor.model().training.as_ref().map(Seen::of);
+    let mut met = 0;
+    let mut stream =
+        session.reading(|| args.data.stream(&args.roles.ignore, predictor.model(), &KeepArgs::default()))?;
     let mut classes = predictor.model().classes.clone();
     let mut truth = Vec::new();
     // Each row's predicted class, and how far it holds where that is asked for.
     let mut predicted: Vec<(u32, f64)> = Vec::new();
-    while let Some(mut batch) = stream.next_batch(BATCH)? {
+    while let Some(mut batch) = session.reading(|| stream.next_batch(BATCH))? {
         session.go_on()?;
         line_up(&mut batch, schema, &args.roles)?;
+        if args.roles.skip_unlabelled {
+            batch = schema.labelled(&batch)?;
+        }
+        if batch.rows() == 0 {
+            continue;
+        }
         let labels = schema.labels_as(&batch, &classes)?;
         classes = labels.classes().to_vec();
         truth.extend_from_slice(labels.codes());
+        if let Some(seen) = &seen {
+            met += seen.count(&predictor.model().preparation.read(&batch, Unseen::Error)?);
+        }
         if args.certified.radius.is_empty() {
             predicted.extend(predictor.predict(&batch)?.into_iter().map(|label| (label, 0.0)));
         } else {
@@ -120,7 +145,11 @@ fn judge_model(args: &Args, path: &PathBuf, session: &Session) -> Result<Report>
     for (&truth, &(predicted, _)) in truth.iter().zip(&predicted) {
         confusion.add(truth, predicted);
     }
+    if truth.is_empty() {
+        return Err(Failure::Data(format!("{}: there are no rows to judge the model on", stream.origin())));
+    }
     let mut report = Report::new(format!("{} on {}", path.display(), stream.origin()), &confusion, Vec::new());
+    report.training_rows = seen.map(|_| met);
     if !args.certified.radius.is_empty() {
         let accuracies = certified_accuracy(&predicted, &truth, &args.certified.radius)?;
         report.certify(&args.certified, accuracies);
@@ -130,7 +159,7 @@ fn judge_model(args: &Args, path: &PathBuf, session: &Session) -> Result<Report>
 
 fn judge_method(args: &Args, session: &Session) -> Result<Report> {
     let table = args.data.table(&args.roles.ignore, session)?;
-    let data = args.roles.read(&table)?;
+    let data = args.roles.read(&table, session)?;
     let spec = args.method.spec()?;
     let start = args.method.start()?;
     let recipe =
@@ -147,7 +176,15 @@ fn judge_method(args: &Args, session: &Session) -> Result<Report> {
         ),
     };
     let asked = args.certified.certification()?;
-    let trials = certified_trials(&data, &recipe, &splits, asked.as_ref(), &session.supervisor("splits", None))?;
+    memory::check(&recipe.foresee(&data), args.data.max_memory(), &table.origin)?;
+    let limit = time_limit(args.time_limit)?;
+    let supervisor = session.supervisor("splits", limit);
+    let trials = certified_trials(&data, &recipe, &splits, asked.as_ref(), &supervisor).map_err(|e| match e {
+        lipmetric::Error::Interrupted if !session.interrupted() => Failure::NotConverged(
+            "--time-limit was reached before all splits were complete; allow more time".to_owned(),
+        ),
+        other => other.into(),
+    })?;
     session.go_on()?;
     let mut confusion = Confusion::new(data.labels.classes().to_vec());
     for trial in &trials {
@@ -171,6 +208,7 @@ impl Report {
         Self {
             judged,
             n: confusion.total(),
+            training_rows: None,
             accuracy: confusion.accuracy(),
             balanced_accuracy: confusion.balanced_accuracy(),
             macro_f1: confusion.macro_f1(),

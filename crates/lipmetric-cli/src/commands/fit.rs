@@ -1,22 +1,26 @@
 use super::shared::LabelledArgs;
 use super::suspects::Suspects;
+use super::watched::{self, Watched};
 use crate::failure::{Failure, Result};
+use crate::memory;
 use crate::method::options::{self, Given};
 use crate::method::{MethodArgs, time_limit};
 use crate::output::{self, Align, TextTable, counted, short};
+use crate::outputs;
 use crate::resources::{self, Stopwatch};
 use crate::session::Session;
 use lipmetric::Model;
-use lipmetric::lipschitz::{Mahalanobis, Margins};
+use lipmetric::lipschitz::Margins;
 use lipmetric::method::{Choice, Method, MetricKind, Spec};
-use lipmetric::model::Classifier;
+use lipmetric::model::{Classifier, Foreseen};
 use lipmetric::prepare::{Encoding, Preparation, Scaling, Step};
-use lipmetric::solver::{Budget, Status};
-use lipmetric_io::Source;
-use lipmetric_io::model::save_model;
+use lipmetric::solver::Status;
+use lipmetric_io::model::save_model_to;
 use lipmetric_io::read::read_triplets;
+use lipmetric_io::{Source, Target};
 use serde::Serialize;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Learn a distance from a labelled table
 ///
@@ -46,7 +50,7 @@ pub(crate) struct Args {
     /// Stop after this many seconds, with the best found so far (exit code 4)
     #[arg(long, value_name = "SECONDS", help_heading = "Method")]
     time_limit: Option<f64>,
-    /// Write the model to this file
+    /// Write the model to this file; `-` is standard output, and the report then goes to standard error
     #[arg(long, value_name = "OUT", help_heading = "Output")]
     model: Option<PathBuf>,
     /// Leave the training rows out of the model: it can then map rows, but not predict
@@ -58,6 +62,9 @@ pub(crate) struct Args {
     /// Print the result as JSON
     #[arg(long, help_heading = "Output")]
     json: bool,
+    /// Only say how large the fit would be: rows, features, pairs of rows, memory
+    #[arg(long, help_heading = "Output")]
+    dry_run: bool,
 }
 
 /// The figures of a fit, as `--json` prints them.
@@ -96,7 +103,20 @@ struct Report<'a> {
     model: Option<String>,
 }
 
+/// Finds what is wrong with the output before anything is read.
+fn check_output(args: &Args) -> Result {
+    let Some(path) = &args.model else { return Ok(()) };
+    if Target::new(path) == Target::Stdout {
+        if args.json {
+            return Err(Failure::Usage("--json: standard output is taken by --model -".to_owned()));
+        }
+        return outputs::refuse_terminal("--model");
+    }
+    outputs::check("--model", path, &[args.rows.data.path(), args.triplets.as_deref(), args.method.spec_file()])
+}
+
 pub(crate) fn run(args: &Args, session: &Session) -> Result {
+    check_output(args)?;
     let (table, data) = args.rows.read(session)?;
     let spec = args.method.spec()?;
     let triplets = args.triplets.as_ref().map(|path| read_triplets(&Source::new(path))).transpose()?;
@@ -104,18 +124,33 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
     let recipe = args.rows.prepare.recipe(&spec, args.method.prediction.classifier(&spec, true)?);
     let recipe =
         recipe.starting_from(start.as_ref()).comparing(triplets.as_deref()).keeping_certificate(args.certificate);
+    let foreseen = recipe.foresee(&data);
+    if args.dry_run {
+        return output::print(&describe_size(&table.origin, &foreseen));
+    }
+    memory::check(&foreseen, args.rows.data.max_memory(), &table.origin)?;
     let watch = Stopwatch::start();
-    let mut observer = Budget::new(time_limit(args.time_limit)?, session.fit_observer());
-    let mut model = recipe.fit(&data, None, &mut observer)?;
-    drop(observer);
+    watched::fit(&recipe, &data, time_limit(args.time_limit)?, session, |Watched { model, margins }| {
+        complete(args, session, &table.origin, (Arc::unwrap_or_clone(model), margins), &watch)
+    })
+}
+
+/// Writes and shows what was fitted.
+fn complete(
+    args: &Args,
+    session: &Session,
+    origin: &str,
+    (mut model, margins): (Model, Option<Margins>),
+    watch: &Stopwatch,
+) -> Result {
     let (seconds, cpu_seconds) = (watch.seconds(), watch.cpu_seconds());
-    let margins = measure(&model)?;
+    let n = model.class_counts.iter().sum();
     let suspects = model.training.as_ref().and_then(Suspects::of);
     if args.without_rows {
         model.training = None;
     }
     if let Some(path) = &args.model {
-        save_model(&model, path)?;
+        save_model_to(&model, &Target::new(path))?;
         session.detail(format!("wrote {}", path.display()));
     }
     let report = Report {
@@ -123,7 +158,7 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
         method: model.spec.name(),
         parameters: options::parameters(&model.used),
         spec: &model.spec,
-        n: data.labels.len(),
+        n,
         p: model.metric.features(),
         classes: model.classes.len(),
         class_names: &model.classes,
@@ -150,18 +185,24 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
     if args.json {
         output::print_json(&report)?;
     } else {
-        output::print(&describe(&table.origin, &report, &model))?;
+        let text = describe(origin, &report, &model);
+        let taken = args.model.as_ref().is_some_and(|path| Target::new(path) == Target::Stdout);
+        if taken { session.note(text.trim_end()) } else { output::print(&text)? }
     }
     ended(model.outcome.status, args.model.is_some())
 }
 
-/// Above this many rows the margins are left to `lipmetric margins`, so that a fit does not wait for them.
-const MEASURED_ROWS: usize = 20_000;
-
-/// Margins and ratios of the training rows under the metric.
-fn measure(model: &Model) -> Result<Option<Margins>> {
-    let Some(rows) = model.training.as_ref().filter(|r| r.x.rows() <= MEASURED_ROWS) else { return Ok(None) };
-    Ok(Some(Margins::new(&Mahalanobis::new(&model.metric, &rows.x)?, &rows.y)?))
+/// What a fit would take.
+fn describe_size(origin: &str, foreseen: &Foreseen) -> String {
+    let mut facts = TextTable::new(vec![Align::Left, Align::Left]);
+    facts.row(["rows", &foreseen.rows.to_string()]);
+    facts.row(["features", &foreseen.features.to_string()]);
+    facts.row(["pairs of rows", &foreseen.pairs.to_string()]);
+    facts.row(["memory at least", &memory::shown(foreseen.bytes)]);
+    if let Some(free) = memory::available() {
+        facts.row(["memory free", &memory::shown(free)]);
+    }
+    format!("{origin}: nothing was fitted\n\n{}", facts.render())
 }
 
 /// A fit that ended early is told by the exit code, after everything has been written.

@@ -4,11 +4,13 @@ use super::suspects::Suspects;
 use crate::failure::{Failure, Result};
 use crate::method::options::{self, Given};
 use crate::output::{self, Align, TextTable, short};
-use lipmetric::Model;
+use crate::outputs;
 use lipmetric::method::{Method, Outcome, Spec};
 use lipmetric::model::Classifier;
-use lipmetric::prepare::Preparation;
-use lipmetric_io::model::{StoredModel, load_model};
+use lipmetric::prepare::{Encoding, Preparation};
+use lipmetric::{Matrix, Model};
+use lipmetric_io::model::StoredModel;
+use lipmetric_io::{Target, atomic_write};
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -20,6 +22,7 @@ Examples:
   lipmetric inspect haberman.lip
   lipmetric inspect haberman.lip --lipschitz
   lipmetric inspect haberman.lip --spec
+  lipmetric inspect haberman.lip --matrix -o M.csv
   lipmetric inspect haberman.lip --json")]
 pub(crate) struct Args {
     /// The model
@@ -33,6 +36,18 @@ pub(crate) struct Args {
     /// List at most this many rows that the learned function relabels, and as many that it bends; 0 lists all
     #[arg(long, value_name = "N", default_value_t = 10)]
     rows: usize,
+    /// Show the weights of at most this many features, the largest first; 0 shows all
+    #[arg(long, value_name = "N", default_value_t = 15)]
+    weights: usize,
+    /// Print only the matrix M = LᵀL, as CSV with the features' names
+    #[arg(long, conflicts_with_all = ["lipschitz", "json", "spec"])]
+    matrix: bool,
+    /// Print only the factor L, as CSV with the features' names: a row maps to a coordinate of `transform`
+    #[arg(long, conflicts_with_all = ["lipschitz", "json", "spec", "matrix"])]
+    factor: bool,
+    /// Write what would be printed to this file
+    #[arg(short, long, value_name = "OUT")]
+    output: Option<PathBuf>,
     /// Print it as JSON
     #[arg(long)]
     json: bool,
@@ -67,21 +82,57 @@ struct Report<'a> {
 }
 
 pub(crate) fn run(args: &Args) -> Result {
-    let stored = load_model(&args.model)?;
+    let stored = crate::input::load_model(&args.model)?;
+    if let Some(output) = &args.output {
+        outputs::check("--output", output, &[Some(&args.model)])?;
+    }
     if args.spec {
-        return output::print_json(&stored.model.spec);
+        return show(args, &output::json(&stored.model.spec)?);
+    }
+    if args.matrix {
+        return show(args, &matrix_csv(&stored.model, &stored.model.metric.matrix(), true)?);
+    }
+    if args.factor {
+        return show(args, &matrix_csv(&stored.model, stored.model.metric.factor(), false)?);
     }
     let spectrum = stored.model.metric.spectrum()?;
     let lipschitz = if args.lipschitz { Some(measure(&stored.model)?) } else { None };
     if args.json {
-        return output::print_json(&Report { lipschitz, ..report(&stored, spectrum) });
+        return show(args, &output::json(&Report { lipschitz, ..report(&stored, spectrum) })?);
     }
     let mut text = describe(args, &stored, &spectrum);
     if let Some(measured) = &lipschitz {
         text += "\ntraining rows under the learned distance\n\n";
         text += &margins::describe(measured, &|i| format!("row {}", i + 1));
     }
-    output::print(&text)
+    if args.output.is_some() { show(args, &text) } else { output::print(&text) }
+}
+
+/// Writes to the file that was asked for, or to standard output.
+fn show(args: &Args, text: &str) -> Result {
+    match &args.output {
+        Some(path) if Target::new(path) != Target::Stdout => Ok(atomic_write(path, |w| w.write_all(text.as_bytes()))?),
+        _ => output::write(text),
+    }
+}
+
+/// A matrix with a column per feature, and the features' names before its rows where these are features, too.
+fn matrix_csv(model: &Model, matrix: &Matrix, square: bool) -> Result<String> {
+    let cell = |name: &str| format!("\"{}\"", name.replace('"', "\"\""));
+    let names: Vec<String> = model.preparation.feature_names().iter().map(|n| cell(n)).collect();
+    let mut text = String::new();
+    if square {
+        text += "feature,";
+    }
+    text += &(names.join(",") + "\n");
+    for i in 0..matrix.rows() {
+        if square {
+            text += &format!("{},", names[i]);
+        }
+        let row: Vec<String> = matrix.row(i).iter().map(ToString::to_string).collect();
+        text += &(row.join(",") + "\n");
+    }
+    Ok(text)
 }
 
 fn measure(model: &Model) -> Result<lipmetric::lipschitz::Report> {
@@ -128,6 +179,9 @@ fn describe(args: &Args, stored: &StoredModel, spectrum: &[f64]) -> String {
     );
     text += &describe_outcome(model);
     text += "\n";
+    if let Some(label) = &model.preparation.schema().label {
+        text += &format!("label: column `{}`\n", label.name);
+    }
     let mut classes = TextTable::new(vec![Align::Left, Align::Right]);
     classes.row(["class", "training rows"]);
     for (class, count) in model.classes.iter().zip(&model.class_counts) {
@@ -147,17 +201,49 @@ fn describe(args: &Args, stored: &StoredModel, spectrum: &[f64]) -> String {
         model.preparation.scaling()
     );
     text += &describe_preparation(&model.preparation);
-    text += "\nweight of each feature (diagonal of M = LᵀL, on the prepared features)\n";
-    let diagonal = model.metric.diagonal();
-    let top = diagonal.iter().copied().fold(0.0, f64::max);
+    text += &describe_levels(&model.preparation);
+    text += &describe_weights(model, args.weights);
+    let spectrum: Vec<String> = spectrum.iter().copied().map(short).collect();
+    let more = spectrum.len().saturating_sub(MOST_EIGENVALUES);
+    let more_shown = if more > 0 { format!(" and {more} more (--json has all)") } else { String::new() };
+    let first = spectrum[..spectrum.len().min(MOST_EIGENVALUES)].join(", ");
+    text += &format!("\neigenvalues of M: {first}{more_shown}\n");
+    text += &format!("checksum: {}\n", stored.checksum);
+    text
+}
+
+/// Eigenvalues that a person may want to see.
+const MOST_EIGENVALUES: usize = 30;
+
+/// The levels of each category, in the order of their columns.
+fn describe_levels(preparation: &Preparation) -> String {
+    let mut text = String::new();
+    for feature in &preparation.schema().features {
+        if let Encoding::Category { levels } = &feature.encoding {
+            let more = levels.len().saturating_sub(20);
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            text += &format!("levels of {}: {}{more}\n", feature.name, levels[..levels.len().min(20)].join(", "));
+        }
+    }
+    text
+}
+
+/// How much each feature counts by itself, the most important first.
+fn describe_weights(model: &Model, most: usize) -> String {
+    let mut text = "\nweight of each feature (diagonal of M = LᵀL, on the prepared features)\n".to_owned();
+    let (names, diagonal) = (model.preparation.feature_names(), model.metric.diagonal());
+    let mut order: Vec<usize> = (0..diagonal.len()).collect();
+    order.sort_by(|&i, &j| diagonal[j].total_cmp(&diagonal[i]));
+    let most = if most == 0 { order.len() } else { most };
+    let top = order.first().map_or(0.0, |&j| diagonal[j]);
     let mut weights = TextTable::new(vec![Align::Left, Align::Right, Align::Left]);
-    for (name, &value) in model.preparation.feature_names().iter().zip(&diagonal) {
-        let length = if top > 0.0 { (30.0 * value / top).round() as usize } else { 0 };
-        weights.row([name.clone(), short(value), "█".repeat(length)]);
+    for &j in order.iter().take(most) {
+        let length = if top > 0.0 { (30.0 * diagonal[j] / top).round() as usize } else { 0 };
+        weights.row([names[j].clone(), short(diagonal[j]), "█".repeat(length)]);
     }
     text += &weights.render();
-    let spectrum: Vec<String> = spectrum.iter().copied().map(short).collect();
-    text += &format!("\neigenvalues of M: {}\n", spectrum.join(", "));
-    text += &format!("checksum: {}\n", stored.checksum);
+    if order.len() > most {
+        text += &format!("and {} more (--weights 0 shows all)\n", order.len() - most);
+    }
     text
 }

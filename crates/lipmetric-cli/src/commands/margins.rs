@@ -11,7 +11,6 @@ use lipmetric::method::Method;
 use lipmetric::model::{Classifier, Rows};
 use lipmetric::prepare::{Dataset, Preparation, Unseen};
 use lipmetric::{Labels, Matrix, Metric, Model};
-use lipmetric_io::model::load_model;
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -66,13 +65,13 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
     let table = args.rows.table(session)?;
     let (metric, x, labels, what, values) = match &args.model {
         None => {
-            let Dataset { schema, columns, labels, .. } = args.rows.roles.read(&table)?;
+            let Dataset { schema, columns, labels, .. } = args.rows.roles.read(&table, session)?;
             let PrepareArgs { fill, scale } = args.rows.prepare;
             let x = Preparation::fit(schema, &columns, None, fill, scale)?.apply(&columns)?;
             (Metric::euclidean(x.cols()), x, labels, "the Euclidean distance".to_owned(), None)
         }
         Some(path) => {
-            let model = load_model(path)?.model;
+            let model = crate::input::load_model(path)?.model;
             let mut table = table.clone();
             line_up(&mut table, model.preparation.schema(), &args.rows.roles)?;
             let labels = model.preparation.schema().labels_as(&table, &model.classes)?;

@@ -1,5 +1,6 @@
 //! A file per command: its arguments, and what it does.
 
+mod bad_rows;
 pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod datasets;
@@ -8,12 +9,15 @@ pub(crate) mod fit;
 pub(crate) mod inspect;
 pub(crate) mod man;
 pub(crate) mod margins;
+mod neighbours;
 pub(crate) mod path;
 pub(crate) mod predict;
+mod seen;
 mod shared;
 mod suspects;
 pub(crate) mod transform;
 pub(crate) mod verify;
+mod watched;
 
 use crate::cli::Command;
 use crate::failure::Result;

@@ -1,3 +1,4 @@
+use super::neighbours::Explainer;
 use super::shared::{BatchArgs, RowArgs};
 use crate::failure::{Failure, Result};
 use crate::radius::NormArgs;
@@ -8,7 +9,6 @@ use lipmetric::data::{Column, Table};
 use lipmetric::model::{Classifier, Counterfactual, Predictor, Rows};
 use lipmetric::prepare::Encoding;
 use lipmetric::robust::{Kind, Radius, Space};
-use lipmetric_io::model::load_model;
 
 /// The column of predicted classes.
 const PREDICTION: &str = "prediction";
@@ -25,6 +25,7 @@ Examples:
   lipmetric predict --model h.lip --data haberman
   lipmetric predict --model h.lip --data haberman --proba --radius -o out.csv
   lipmetric predict --model h.lip --data haberman --counterfactual
+  lipmetric predict --model h.lip --data haberman --keep age --neighbours 3
   lipmetric datasets export haberman | lipmetric predict --model h.lip -
   lipmetric fit --data echo --method lip-i --classifier extension --model f.lip
   lipmetric predict --model f.lip --data echo --value --proba")]
@@ -62,6 +63,9 @@ pub(crate) struct Args {
     /// (change:COLUMN). Only numeric columns change. For one nearest neighbour and the extension
     #[arg(long, help_heading = "Output")]
     counterfactual: bool,
+    /// Add the N nearest training rows: where each stood, its label, its distance, and the features that the distance is made of
+    #[arg(long, value_name = "N", help_heading = "Output")]
+    neighbours: Option<usize>,
     #[command(flatten)]
     rows: RowArgs,
 }
@@ -75,9 +79,10 @@ enum KindChoice {
 }
 
 pub(crate) fn run(args: &Args, session: &Session) -> Result {
-    let mut model = load_model(&args.batches.model)?.model;
+    let mut model = crate::input::load_model(&args.batches.model)?.model;
     check(args, &mut model.classifier)?;
     let predictor = Predictor::new(model)?;
+    let explainer = args.neighbours.map(|n| Explainer::new(predictor.model(), n)).transpose()?;
     args.batches.run(&args.rows, predictor.model(), PREDICTION, session, |batch| {
         let rows = args.rows.of(batch);
         let mut columns = if args.proba || args.distance || args.margin || args.value {
@@ -90,6 +95,10 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
         }
         if args.counterfactual {
             columns.extend(counterfactuals(&predictor, batch, rows)?);
+        }
+        if let Some(explainer) = &explainer {
+            let x = args.rows.prepared(batch, predictor.model())?;
+            columns.extend(explainer.columns(predictor.model(), &x)?);
         }
         Ok(columns)
     })

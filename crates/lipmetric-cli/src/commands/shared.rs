@@ -1,14 +1,16 @@
 //! What several commands have in common: labelled tables to learn from, and rows that stream through a model.
 
+use super::bad_rows::{BadRowRule, BadRows};
 use crate::failure::{Failure, Result};
-use crate::input::{DataArgs, IgnoreArgs, PrepareArgs, RoleArgs};
+use crate::input::{DataArgs, IgnoreArgs, KeepArgs, PrepareArgs, RoleArgs, remove};
+use crate::outputs;
 use crate::session::Session;
-use lipmetric::Model;
 use lipmetric::data::{Column, Table};
 use lipmetric::method::Spec;
 use lipmetric::model::{ClassifierSpec, Recipe, Rows};
 use lipmetric::prepare::{ColumnRef, Dataset, Schema, Unseen};
-use lipmetric_io::{TableWriter, Target, WriteOptions};
+use lipmetric::{Matrix, Model};
+use lipmetric_io::{Format, TableWriter, Target, WriteOptions};
 use std::path::PathBuf;
 
 /// How many rows are in memory at once.
@@ -33,7 +35,7 @@ impl LabelledArgs {
     /// The table as it stands, and read.
     pub(crate) fn read(&self, session: &Session) -> Result<(Table, Dataset)> {
         let table = self.table(session)?;
-        let data = self.roles.read(&table)?;
+        let data = self.roles.read(&table, session)?;
         Ok((table, data))
     }
 }
@@ -50,7 +52,7 @@ impl PrepareArgs {
 pub(crate) struct BatchArgs {
     #[command(flatten)]
     data: DataArgs,
-    /// The model, as `lipmetric fit --model` wrote it
+    /// The model, as `lipmetric fit --model` wrote it; `-` is standard input
     #[arg(long, value_name = "MODEL", help_heading = None::<&str>)]
     pub(crate) model: PathBuf,
     /// Write to this file, in the format that its name asks for (default: standard output, as CSV)
@@ -59,6 +61,11 @@ pub(crate) struct BatchArgs {
     /// Write no row of column names (CSV and TSV)
     #[arg(long, help_heading = "Output")]
     no_header: bool,
+    /// Write JSON lines, an object per row, to standard output
+    #[arg(long, conflicts_with_all = ["output", "no_header"], help_heading = "Output")]
+    jsonl: bool,
+    #[command(flatten)]
+    keep: KeepArgs,
 }
 
 impl BatchArgs {
@@ -72,21 +79,54 @@ impl BatchArgs {
         session: &Session,
         columns: impl Fn(&Table) -> Result<Vec<Column>>,
     ) -> Result {
-        let mut stream = self.data.stream(&rows.ignore, model)?;
-        let target = self.output.as_ref().map_or(Target::Stdout, Target::new);
-        let options =
-            WriteOptions { no_header: self.no_header, label: Some(label.to_owned()), ..WriteOptions::default() };
-        let mut writer = TableWriter::create(&target, &options)?;
-        while let Some(mut batch) = stream.next_batch(BATCH)? {
-            session.go_on()?;
-            rows.ignore.drop_from(&mut batch)?;
-            let mut out = Table::new(batch.origin.clone(), columns(&batch)?);
-            out.first_row = batch.first_row;
-            writer.write_batch(&out)?;
+        if let Some(output) = &self.output {
+            outputs::check("--output", output, &[self.data.path(), Some(&self.model)])?;
         }
+        let mut stream = session.reading(|| self.data.stream(&rows.ignore, model, &self.keep))?;
+        let target = self.output.as_ref().map_or(Target::Stdout, Target::new);
+        let options = WriteOptions {
+            no_header: self.no_header,
+            label: Some(label.to_owned()),
+            format: self.jsonl.then_some(Format::Jsonl),
+            ..WriteOptions::default()
+        };
+        let mut writer = TableWriter::create(&target, &options)?;
+        let mut bad = BadRows::new(rows.bad_rows, target == Target::Stdout);
+        while let Some(batch) = bad.next(&mut stream, session)? {
+            session.go_on()?;
+            let one = |batch: &Table| {
+                let kept = self.keep.of(batch)?;
+                let mut batch = batch.clone();
+                rows.ignore.drop_from(&mut batch)?;
+                rows.drop_extra(&mut batch, model);
+                let mut out = Table::new(batch.origin.clone(), joined(kept, columns(&batch)?)?);
+                out.first_row = batch.first_row;
+                Ok(out)
+            };
+            for out in bad.each(&batch, one, session)? {
+                writer.write_batch(&out)?;
+                bad.written += out.rows();
+            }
+            if target == Target::Stdout {
+                writer.flush()?;
+            }
+        }
+        bad.tell(session);
         writer.finish()?;
         Ok(())
     }
+}
+
+/// Columns that are kept, and those that are added.
+fn joined(mut kept: Vec<Column>, added: Vec<Column>) -> Result<Vec<Column>> {
+    if let Some(twice) = kept.iter().find(|k| added.iter().any(|a| a.name == k.name)) {
+        return Err(Failure::Usage(format!(
+            "--keep: the results have a column `{}` as well; rename it in the input",
+            twice.name
+        )));
+    }
+    kept.extend(added);
+    Ok(kept)
 }
 
 /// How rows are read for a model.
@@ -98,24 +138,46 @@ pub(crate) struct RowArgs {
     /// What to do with a category that the training rows did not have
     #[arg(long, value_enum, value_name = "RULE", default_value_t = UnseenRule::Error)]
     unseen: UnseenRule,
+    /// What to do with columns that the model does not know
+    #[arg(long, value_enum, value_name = "RULE", default_value_t = UnseenRule::Error)]
+    extra: UnseenRule,
+    /// What to do with a row that cannot be read
+    #[arg(long, value_enum, value_name = "RULE", default_value_t = BadRowRule::Error)]
+    bad_rows: BadRowRule,
 }
 
 #[derive(Clone, Copy, clap::ValueEnum)]
 enum UnseenRule {
-    /// Refuse the row
+    /// Refuse it
     Error,
-    /// Treat it as none of the known categories
+    /// Go on as if it were not there
     Ignore,
 }
 
 impl RowArgs {
-    /// The rows of a batch, as a model takes them.
-    pub(crate) fn of<'a>(&self, batch: &'a Table) -> Rows<'a> {
-        let unseen = match self.unseen {
+    /// Takes out the columns that the model does not know, where that is wished.
+    fn drop_extra(&self, table: &mut Table, model: &Model) {
+        if matches!(self.extra, UnseenRule::Ignore) {
+            let extra = model.preparation.schema().extra_columns(table);
+            remove(table, &extra);
+        }
+    }
+
+    /// The rows of a batch, prepared as in the model's fit.
+    pub(crate) fn prepared(&self, batch: &Table, model: &Model) -> Result<Matrix> {
+        Ok(model.preparation.read(batch, self.unseen())?)
+    }
+
+    fn unseen(&self) -> Unseen {
+        match self.unseen {
             UnseenRule::Error => Unseen::Error,
             UnseenRule::Ignore => Unseen::Ignore,
-        };
-        Rows::Table(batch, unseen)
+        }
+    }
+
+    /// The rows of a batch, as a model takes them.
+    pub(crate) fn of<'a>(&self, batch: &'a Table) -> Rows<'a> {
+        Rows::Table(batch, self.unseen())
     }
 }
 

@@ -2,7 +2,6 @@ use super::shared::{BatchArgs, RowArgs};
 use crate::failure::Result;
 use crate::session::Session;
 use lipmetric::data::Column;
-use lipmetric_io::model::load_model;
 
 /// Map rows so that Euclidean distances between them are the learned distances
 ///
@@ -25,7 +24,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, session: &Session) -> Result {
-    let model = load_model(&args.batches.model)?.model;
+    let model = crate::input::load_model(&args.batches.model)?.model;
     let label = model.preparation.schema().label.as_ref().map_or("label", |l| l.name.as_str());
     args.batches.run(&args.rows, &model, label, session, |batch| {
         let z = model.transform(args.rows.of(batch))?;

@@ -4,7 +4,6 @@ use lipmetric::Model;
 use lipmetric::method::Method;
 use lipmetric::problem::{Diameter, Slack};
 use lipmetric::verify::{Statement, USUAL_LIMIT, Verified};
-use lipmetric_io::model::load_model;
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -53,7 +52,7 @@ struct Claimed {
 }
 
 pub(crate) fn run(args: &Args) -> Result {
-    let stored = load_model(&args.model)?;
+    let stored = crate::input::load_model(&args.model)?;
     let (model, origin) = (&stored.model, args.model.display());
     let statement = Statement::of(model).map_err(|e| Failure::Data(format!("{origin}: {}", Failure::from(e))))?;
     let verified = Verified::of(model, args.limit)?;

@@ -18,17 +18,25 @@ const RENAMED: [(&str, &[&str]); 7] = [
 ];
 
 /// Names in messages of the libraries that are no field of a method.
-const OTHERS: [&str; 12] = [
+const OTHERS: [&str; 20] = [
     "alpha",
     "classifier",
+    "decimal",
+    "delimiter",
+    "encoding",
+    "extra",
     "fill",
+    "format",
     "from",
     "header",
     "ignore",
     "k",
     "kind",
     "label",
+    "max_memory",
+    "missing",
     "radius_space",
+    "thousands",
     "unseen",
     "weights",
 ];

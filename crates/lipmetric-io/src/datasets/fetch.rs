@@ -384,8 +384,8 @@ mod tests {
             (TOY_LIBSVM.lines().next().unwrap().to_owned(), "expected 4 rows x 2 features, found 1 x 2"),
             (TOY_LIBSVM.replace("+1", "-1"), "expected 3 rows of class -1, found 4"),
             (TOY_LIBSVM.replace("2:8", "2:9"), "some values or their order differ"),
-            ("<html>moved</html>".to_owned(), "found 1 x 0"),
-            ("<html> moved</html>".to_owned(), "line 1: found `moved</html>`"),
+            ("<html>moved</html>".to_owned(), "this is no table but a web page"),
+            ("moved on".to_owned(), "line 1: found `on`"),
         ] {
             let text = refused(serve(vec![ok(&body)]), ErrorKind::Data);
             assert!(text.contains(words) && text.contains("not the data set `toy`"), "{text}");

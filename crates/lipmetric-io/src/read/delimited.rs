@@ -1,13 +1,13 @@
 //! CSV and TSV: rows of delimited cells, every column as text.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 
 use lipmetric::data::{Column, Table, Texts, Values};
 
 use super::lines::not_utf8;
 use super::records::{Record, Records};
-use super::{Batches, MAX_COLUMNS, position_names, sniff, too_many_columns};
-use crate::source::Opened;
+use super::{Batches, MAX_COLUMNS, ReadOptions, position_names, sniff, too_many_columns};
+use crate::source::{Opened, too_large};
 use crate::{Error, Result};
 
 /// Stop looking ahead for the header when the rows held take this much.
@@ -19,11 +19,18 @@ pub(super) struct Delimited {
     ahead: VecDeque<Record>,
     names: Vec<String>,
     named: bool,
+    /// Whether each column will be left out.
+    skipped: Vec<bool>,
     seen: usize,
+    /// A bad row that follows the rows which were given out last.
+    pending: Option<Error>,
+    /// The most memory that a batch may take.
+    limit: u64,
 }
 
 impl Delimited {
-    pub(super) fn open(opened: Opened, delimiter: Option<u8>, header: Option<bool>) -> Result<Self> {
+    pub(super) fn open(opened: Opened, delimiter: Option<u8>, options: &ReadOptions) -> Result<Self> {
+        let header = options.header;
         let delimiter = match delimiter {
             Some(given) => check_delimiter(given, &opened.input.origin)?,
             None => sniff::delimiter(&opened.sample, opened.complete),
@@ -33,13 +40,23 @@ impl Delimited {
         let mut held = 0;
         // With the header known, one row is enough to know the columns, and a pipe is not kept waiting.
         let wanted = if header.is_some() { 1 } else { sniff::ROWS };
-        while ahead.len() < wanted && held < LOOK_AHEAD {
+        let comment =
+            |rows: &VecDeque<Record>| rows.front().is_some_and(|r| r.len() > 0 && r.cell(0).starts_with(b"#"));
+        while held < LOOK_AHEAD {
+            let enough = if records.input().would_wait(0) { 2.min(wanted) } else { wanted };
+            if ahead.len() >= enough + usize::from(comment(&ahead)) {
+                break;
+            }
             let mut record = Record::default();
             if !records.read(&mut record)? {
                 break;
             }
             held += record.size();
             ahead.push_back(record);
+            // A remark above the table; a row of names that begins so has as many cells as the row below it.
+            while comment(&ahead) && ahead.get(1).is_some_and(|below| below.len() != ahead[0].len()) {
+                ahead.pop_front();
+            }
         }
         let columns = ahead.front().map_or(0, Record::len);
         if columns > MAX_COLUMNS {
@@ -47,13 +64,15 @@ impl Delimited {
         }
         let named = header.unwrap_or_else(|| sniff::has_header(ahead.make_contiguous()));
         let names = match ahead.front() {
-            Some(first) if named => header_names(first, &records.input().origin)?,
+            Some(first) if named => header_names(first, &records.input().origin, options)?,
             _ => position_names(columns).collect(),
         };
         if named {
             ahead.pop_front();
         }
-        Ok(Self { records, ahead, names, named, seen: 0 })
+        let by_number = |j: usize| options.skips(&(j + 1).to_string());
+        let skipped = names.iter().enumerate().map(|(j, name)| options.skips(name) || by_number(j)).collect();
+        Ok(Self { records, ahead, names, named, skipped, seen: 0, pending: None, limit: options.limit() })
     }
 }
 
@@ -66,7 +85,7 @@ fn check_delimiter(delimiter: u8, origin: &str) -> Result<u8> {
     Ok(delimiter)
 }
 
-fn header_names(first: &Record, origin: &str) -> Result<Vec<String>> {
+fn header_names(first: &Record, origin: &str, options: &ReadOptions) -> Result<Vec<String>> {
     let mut names = Vec::with_capacity(first.len());
     for j in 0..first.len() {
         let bytes = first.cell(j);
@@ -75,16 +94,34 @@ fn header_names(first: &Record, origin: &str) -> Result<Vec<String>> {
         let name = name.trim();
         names.push(if name.is_empty() { format!("x{}", j + 1) } else { name.to_owned() });
     }
+    tell_apart(&mut names, options);
     let mut sorted: Vec<&str> = names.iter().map(String::as_str).collect();
     sorted.sort_unstable();
     let mut twice: Vec<&str> = sorted.windows(2).filter(|w| w[0] == w[1]).map(|w| w[0]).collect();
     twice.dedup();
     if !twice.is_empty() {
         let shown = twice.iter().take(5).map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", ");
-        let message = format!("column names occur more than once: {shown}; give every column its own name");
+        let message = format!(
+            "column names occur more than once: {shown}; give every column its own name, or leave all but one out by number, as \
+             with `ignore = 2`"
+        );
         return Err(Error::data_at_line(origin, first.line, message));
     }
     Ok(names)
+}
+
+/// Gives columns that are left out by number a name of their own where another column has the same.
+fn tell_apart(names: &mut [String], options: &ReadOptions) {
+    let mut counts: HashMap<String, usize> = HashMap::new();
+    for name in names.iter() {
+        *counts.entry(name.clone()).or_default() += 1;
+    }
+    for (j, name) in names.iter_mut().enumerate() {
+        let own = format!("{name}#{}", j + 1);
+        if counts[name] > 1 && (options.skips(&(j + 1).to_string()) || options.skips(&own)) {
+            *name = own;
+        }
+    }
 }
 
 impl Delimited {
@@ -100,42 +137,78 @@ impl Delimited {
             let message = format!("expected {expected} cells as in the first row, found {found}{hint}");
             return Err(Error::data_at_line(origin, record.line, message));
         }
-        for (j, column) in cells.iter_mut().enumerate() {
+        // All cells first, so that a row is taken in whole or not at all.
+        let mut row = Vec::with_capacity(cells.len());
+        for j in 0..cells.len() {
             let bytes = record.cell(j);
-            let cell = std::str::from_utf8(bytes).map_err(|e| {
-                let place = format!("{} (`{}`)", j + 1, self.names[j]);
-                Error::data_in_column(origin, Some(record.line), place, not_utf8(bytes, e))
-            })?;
+            row.push(if self.skipped[j] {
+                ""
+            } else {
+                std::str::from_utf8(bytes).map_err(|e| {
+                    let place = format!("{} (`{}`)", j + 1, self.names[j]);
+                    Error::data_in_column(origin, Some(record.line), place, not_utf8(bytes, e))
+                })?
+            });
+        }
+        for (column, cell) in cells.iter_mut().zip(row) {
             column.push(cell.trim());
         }
         Ok(())
     }
 }
 
+impl Delimited {
+    fn table(&self, cells: Vec<Texts>) -> Table {
+        let columns = self.names.iter().zip(cells);
+        let columns = columns.map(|(name, c)| Column { name: name.clone(), values: Values::Text(c) }).collect();
+        let mut table = Table::new(self.records.input().origin.clone(), columns);
+        table.named = self.named;
+        table
+    }
+}
+
 impl Batches for Delimited {
     fn next_batch(&mut self, max_rows: usize) -> Result<Option<Table>> {
+        if let Some(error) = self.pending.take() {
+            return Err(error);
+        }
         let mut cells = vec![Texts::new(); self.names.len()];
         let mut lines = Vec::new();
         let mut record = Record::default();
+        let mut held: u64 = 0;
         while lines.len() < max_rows {
+            if !lines.is_empty() && self.ahead.is_empty() && self.records.input().would_wait(max_rows) {
+                break;
+            }
             if let Some(row) = self.ahead.pop_front() {
                 record = row;
             } else if !self.records.read(&mut record)? {
                 break;
             }
-            self.take_in(&record, &mut cells)?;
+            match self.take_in(&record, &mut cells) {
+                Err(e) if !lines.is_empty() && max_rows < usize::MAX => {
+                    self.pending = Some(e);
+                    break;
+                }
+                other => other?,
+            }
             lines.push(record.line);
+            held += (record.size() + 8 * record.len()) as u64;
+            if held > self.limit {
+                return Err(too_large(&self.records.input().origin, self.limit));
+            }
         }
         if lines.is_empty() {
             return Ok(None);
         }
         let first_row = self.seen;
         self.seen += lines.len();
-        let columns = self.names.iter().zip(cells);
-        let columns = columns.map(|(name, c)| Column { name: name.clone(), values: Values::Text(c) }).collect();
-        let origin = self.records.input().origin.clone();
-        let mut table = Table::new(origin, columns);
-        (table.named, table.lines, table.first_row) = (self.named, lines, first_row);
+        let mut table = self.table(cells);
+        (table.lines, table.first_row) = (lines, first_row);
         Ok(Some(table))
+    }
+
+    fn empty(&self) -> Option<Table> {
+        Some(self.table(vec![Texts::new(); self.names.len()]))
     }
 }

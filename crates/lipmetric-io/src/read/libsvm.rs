@@ -3,12 +3,9 @@
 use lipmetric::data::{Column, Table, Texts, Values, excerpt};
 
 use super::lines::{Lines, not_utf8};
-use super::{Batches, position_names};
+use super::{Batches, MAX_COLUMNS, ReadOptions, position_names};
 use crate::source::Input;
 use crate::{Error, Result};
-
-/// The most memory the dense columns of one batch may take.
-const MAX_DENSE: u64 = 8 << 30;
 
 /// What an empty column costs: its name, its place in the table, its allocation.
 const COLUMN_COST: u64 = 128;
@@ -16,11 +13,15 @@ const COLUMN_COST: u64 = 128;
 pub(super) struct Libsvm {
     lines: Lines,
     seen: usize,
+    /// The most features of a row, if they are known.
+    most: Option<usize>,
+    /// The most memory that the dense columns of one batch may take.
+    limit: u64,
 }
 
 impl Libsvm {
-    pub(super) fn new(input: Input) -> Self {
-        Self { lines: Lines::new(input), seen: 0 }
+    pub(super) fn new(input: Input, options: &ReadOptions) -> Self {
+        Self { lines: Lines::new(input), seen: 0, most: options.max_features, limit: options.limit() }
     }
 }
 
@@ -32,6 +33,8 @@ struct Sparse {
     /// Per value: its row, its column (from 0), itself.
     cells: Vec<(usize, usize, f64)>,
     columns: usize,
+    most: Option<usize>,
+    limit: u64,
 }
 
 impl Sparse {
@@ -57,23 +60,37 @@ impl Sparse {
                 return Err(format!("index {index} comes after {last}; indices must increase within a row"));
             }
             last = index;
+            self.check_index(index)?;
             self.cells.push((row, usize::try_from(index - 1).map_err(|e| e.to_string())?, value));
         }
         let columns = last.max(self.columns as u64);
         let rows = row as u64 + 1;
         let dense = columns.saturating_mul(rows.saturating_mul(8).saturating_add(COLUMN_COST));
-        if dense > MAX_DENSE {
+        if dense > self.limit {
             return Err(format!(
                 "index {last} makes {rows} rows x {columns} columns, which need {} GiB of memory as a dense table \
-                 (the limit is {}); renumber the features or choose fewer of them",
+                 (the limit is {}, set by the parameter `max_memory`); renumber the features or choose fewer of them",
                 dense >> 30,
-                MAX_DENSE >> 30
+                self.limit >> 30
             ));
         }
         self.columns = columns as usize;
         self.labels.push(label);
         self.lines.push(number);
         Ok(())
+    }
+
+    /// Refuses a feature that cannot be, before anything is made room for.
+    fn check_index(&self, index: u64) -> Result<(), String> {
+        match self.most {
+            Some(most) if index > most as u64 => {
+                Err(format!("feature {index} is new: the model was fitted on {most} features; leave it out"))
+            }
+            _ if index > MAX_COLUMNS as u64 => Err(format!(
+                "feature {index}: at most {MAX_COLUMNS} can be read; renumber the features or choose fewer of them"
+            )),
+            _ => Ok(()),
+        }
     }
 
     fn into_table(self, origin: String, first_row: usize) -> Table {
@@ -113,8 +130,8 @@ fn parse_pair(token: &str) -> Result<(u64, f64), String> {
 impl Batches for Libsvm {
     fn next_batch(&mut self, max_rows: usize) -> Result<Option<Table>> {
         let origin = self.lines.input.origin.clone();
-        let mut batch = Sparse::default();
-        while batch.labels.len() < max_rows {
+        let mut batch = Sparse { most: self.most, limit: self.limit, ..Sparse::default() };
+        while batch.labels.len() < max_rows && (batch.labels.is_empty() || !self.lines.input.would_wait(max_rows)) {
             let Some((number, line)) = self.lines.next()? else { break };
             let fail = |message| Error::data_at_line(&origin, number, message);
             let text = std::str::from_utf8(line).map_err(|e| fail(not_utf8(line, e)))?;

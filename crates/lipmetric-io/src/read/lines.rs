@@ -57,5 +57,5 @@ pub(super) fn too_long(origin: &str, line: u64) -> Error {
 /// Where the first invalid byte stands and what it is, for text that is not UTF-8.
 pub(super) fn not_utf8(bytes: &[u8], error: std::str::Utf8Error) -> String {
     let byte = bytes.get(error.valid_up_to()).copied().unwrap_or(0);
-    format!("byte 0x{byte:02x} is not valid UTF-8; save the file as UTF-8")
+    format!("byte 0x{byte:02x} is not valid UTF-8; save the file as UTF-8, or say what it is with `encoding = latin-1`")
 }

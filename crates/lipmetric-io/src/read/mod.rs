@@ -10,14 +10,18 @@
 //!   numbers. If every column below is text, the first row holds names when its cells are distinct and none
 //!   occurs again in its own column. Only the first rows (at most 200) are looked at.
 //! * Empty names become `x` and the column's number; duplicate names are refused.
+//! * Lines that begin with `#` before the first row are comments, unless they have as many cells as the row below.
 //! * Lines of nothing but blanks are skipped, cells are trimmed, a byte order mark is dropped.
 //! * A row longer than 64 MiB is refused without reading it to its end.
 
 mod delimited;
+mod jsonl;
 mod libsvm;
 mod lines;
 mod npy;
 mod npz;
+#[cfg(feature = "parquet")]
+mod pages;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod records;
@@ -31,8 +35,9 @@ use std::io::{Cursor, Read, Seek};
 
 use lipmetric::data::{Column, Table, Texts, Values};
 
+use crate::encoding::Encoding;
 use crate::source::{Input, Opened};
-use crate::{Error, Format, Result, Source};
+use crate::{Error, Format, Result, Source, strange};
 
 /// The longest row of a text format, in bytes.
 pub(crate) const MAX_RECORD: usize = 64 << 20;
@@ -51,9 +56,34 @@ pub struct ReadOptions {
     /// Whether the first row of CSV or TSV holds the column names.
     pub header: Option<bool>,
     /// Names of columns that will be left out anyway. Formats that store columns apart (Parquet) do not decode them,
-    /// whatever their type, and give empty cells.
+    /// whatever their type, and give empty cells. In CSV they may be badly encoded or, given by their numbers, have a name that
+    /// another column has.
     pub skip: Vec<String>,
+    /// How text is encoded; UTF-8 by default, and UTF-16 where the file begins with its mark.
+    pub encoding: Option<Encoding>,
+    /// The most features that a row of LIBSVM may have, where that is known.
+    pub max_features: Option<usize>,
+    /// The most memory that a table, or one batch of it, may take, in bytes; 8 GiB by default.
+    pub max_memory: Option<u64>,
+    /// Give out rows as soon as they come, in batches as small as the pauses make them.
+    pub streaming: bool,
+    /// A source with columns and no rows is no error: there is one batch, without rows.
+    pub allow_empty: bool,
 }
+
+impl ReadOptions {
+    fn limit(&self) -> u64 {
+        self.max_memory.unwrap_or(USUAL_LIMIT)
+    }
+
+    /// Whether a column is among those to leave out.
+    fn skips(&self, name: &str) -> bool {
+        self.skip.iter().any(|s| s == name)
+    }
+}
+
+/// The most memory that a table may take unless it is said.
+const USUAL_LIMIT: u64 = 8 << 30;
 
 /// Reads a whole table.
 ///
@@ -84,6 +114,8 @@ pub struct TableStream {
     origin: String,
     batches: Box<dyn Batches>,
     seen: usize,
+    /// Whether no rows at all are still to be told: as a batch of none, or as an error.
+    allow_empty: bool,
 }
 
 impl std::fmt::Debug for TableStream {
@@ -95,6 +127,11 @@ impl std::fmt::Debug for TableStream {
 /// What a format's reader does: up to `max_rows` more rows, none at the end.
 trait Batches: Send {
     fn next_batch(&mut self, max_rows: usize) -> Result<Option<Table>>;
+
+    /// The columns without any row, where they are known.
+    fn empty(&self) -> Option<Table> {
+        None
+    }
 }
 
 impl TableStream {
@@ -104,7 +141,7 @@ impl TableStream {
     /// If the source cannot be read or its beginning is not of the format.
     pub fn open(source: &Source, options: &ReadOptions) -> Result<Self> {
         let named = source.file_name().and_then(|name| Format::of_name(name).0);
-        Self::start(source.open()?, named, options)
+        Self::start(source.open(options.streaming)?, named, options)
     }
 
     /// A stream over any reader; `origin` is what messages call it.
@@ -116,7 +153,7 @@ impl TableStream {
         reader: impl Read + Send + 'static,
         options: &ReadOptions,
     ) -> Result<Self> {
-        Self::start(Opened::new(origin.into(), Box::new(reader), None)?, None, options)
+        Self::start(Opened::new(origin.into(), Box::new(reader), None, options.streaming)?, None, options)
     }
 
     fn start(mut opened: Opened, named: Option<Format>, options: &ReadOptions) -> Result<Self> {
@@ -131,29 +168,31 @@ impl TableStream {
                 format!("this was to be read as {format}, but its content is {actual}; rename it or name the format");
             return Err(Error::data(origin, message));
         }
+        if let Some(what) = strange::kind(&opened.sample).filter(|_| format.is_text()) {
+            return Err(Error::data(origin, format!("this is no table but {what}")));
+        }
         if format.is_text() {
-            check_encoding(&mut opened)?;
+            opened = check_encoding(opened, options.encoding)?;
         }
         if options.delimiter.is_some() && !matches!(format, Format::Csv | Format::Tsv) {
             return Err(Error::usage(format!("{origin}: a delimiter was given, but {format} has none; leave it out")));
         }
         let batches: Box<dyn Batches> = match format {
-            Format::Csv => Box::new(delimited::Delimited::open(opened, options.delimiter, options.header)?),
-            Format::Tsv => {
-                Box::new(delimited::Delimited::open(opened, options.delimiter.or(Some(b'\t')), options.header)?)
-            }
-            Format::Libsvm => Box::new(libsvm::Libsvm::new(opened.input)),
-            Format::Npy => npy::open(opened.input)?,
-            Format::Npz => Box::new(npz::open(random_access(opened)?)?),
-            Format::Parquet => open_parquet(opened, &options.skip)?,
+            Format::Csv => Box::new(delimited::Delimited::open(opened, options.delimiter, options)?),
+            Format::Tsv => Box::new(delimited::Delimited::open(opened, options.delimiter.or(Some(b'\t')), options)?),
+            Format::Libsvm => Box::new(libsvm::Libsvm::new(opened.input, options)),
+            Format::Jsonl => Box::new(jsonl::JsonLines::new(opened.input)),
+            Format::Npy => npy::open(opened.input, options.limit())?,
+            Format::Npz => Box::new(npz::open(random_access(opened, options.limit())?, options.limit())?),
+            Format::Parquet => open_parquet(opened, options)?,
         };
-        Ok(Self { origin, batches, seen: 0 })
+        Ok(Self { origin, batches, seen: 0, allow_empty: options.allow_empty })
     }
 
     /// A stream over a table that is in memory already.
     #[must_use]
     pub fn from_table(table: Table) -> Self {
-        Self { origin: table.origin.clone(), batches: Box::new(Loaded::new(table)), seen: 0 }
+        Self { origin: table.origin.clone(), batches: Box::new(Loaded::new(table)), seen: 0, allow_empty: false }
     }
 
     /// What messages call the source.
@@ -170,7 +209,11 @@ impl TableStream {
         let batch = self.batches.next_batch(max_rows.max(1))?;
         match &batch {
             Some(table) => self.seen += table.rows(),
-            None if self.seen == 0 => return Err(no_rows(&self.origin)),
+            None if self.seen == 0 && !self.allow_empty => return Err(no_rows(&self.origin)),
+            None if self.seen == 0 => {
+                self.seen = usize::MAX;
+                return Ok(self.batches.empty());
+            }
             None => {}
         }
         Ok(batch)
@@ -184,17 +227,20 @@ fn no_rows(origin: &str) -> Error {
     )
 }
 
-/// Drops a UTF-8 byte order mark and refuses UTF-16.
-fn check_encoding(opened: &mut Opened) -> Result<()> {
-    if opened.sample.starts_with(&[0xff, 0xfe]) || opened.sample.starts_with(&[0xfe, 0xff]) {
-        return Err(Error::data(&opened.input.origin, "the text is in UTF-16; save it as UTF-8"));
+/// Text as UTF-8, without a byte order mark.
+fn check_encoding(mut opened: Opened, encoding: Option<Encoding>) -> Result<Opened> {
+    let wide = opened.sample.starts_with(&[0xff, 0xfe]) || opened.sample.starts_with(&[0xfe, 0xff]);
+    match encoding {
+        None | Some(Encoding::Utf8) if wide => return opened.decoded(Encoding::Utf16),
+        None | Some(Encoding::Utf8) => {}
+        Some(other) => return opened.decoded(other),
     }
     if opened.sample.starts_with(&[0xef, 0xbb, 0xbf]) {
         let mut mark = [0; 3];
         opened.input.reader.read_exact(&mut mark).map_err(|e| opened.input.fail(e))?;
         opened.sample.drain(..3);
     }
-    Ok(())
+    Ok(opened)
 }
 
 /// Whether a panic on this thread, now, is one that the reader catches and turns into an error: a decoder gave up on a
@@ -234,21 +280,21 @@ impl RandomAccess {
     }
 }
 
-fn random_access(mut opened: Opened) -> Result<RandomAccess> {
+fn random_access(mut opened: Opened, limit: u64) -> Result<RandomAccess> {
     let bytes = match opened.file {
         Some(file) => Random::File(file),
-        None => Random::Memory(opened.input.slurp()?),
+        None => Random::Memory(opened.input.slurp(limit)?),
     };
     Ok(RandomAccess { origin: opened.input.origin, bytes })
 }
 
 #[cfg(feature = "parquet")]
-fn open_parquet(opened: Opened, skip: &[String]) -> Result<Box<dyn Batches>> {
-    parquet::open(random_access(opened)?, skip)
+fn open_parquet(opened: Opened, options: &ReadOptions) -> Result<Box<dyn Batches>> {
+    parquet::open(random_access(opened, options.limit())?, options)
 }
 
 #[cfg(not(feature = "parquet"))]
-fn open_parquet(opened: Opened, _: &[String]) -> Result<Box<dyn Batches>> {
+fn open_parquet(opened: Opened, _: &ReadOptions) -> Result<Box<dyn Batches>> {
     Err(Error::usage(format!(
         "{}: this program was built without Parquet; build it with `feature = parquet`, or convert the file to CSV",
         opened.input.origin

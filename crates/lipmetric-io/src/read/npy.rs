@@ -12,18 +12,19 @@ use crate::{Error, Result};
 /// Elements are read in pieces of about this size, so that a false shape cannot reserve memory.
 const PIECE: usize = 1 << 20;
 
-pub(super) fn open(mut input: Input) -> Result<Box<dyn Batches>> {
+pub(super) fn open(mut input: Input, limit: u64) -> Result<Box<dyn Batches>> {
     let header = Header::read(&mut input.reader).map_err(|e| match e {
         HeaderError::Io(e) => input.fail(e),
         HeaderError::Content(message) => Error::data(&input.origin, message),
     })?;
-    let array = Array::new(&input.origin, &header)?;
+    let array = Array::new(&input.origin, &header, limit)?;
     if header.fortran && array.columns > 1 {
         let fail = |e| read_failure(&input.origin, input.gzip, e);
         let columns = array.read_columns(&mut input.reader, fail)?;
+        array.finish(&mut input.reader, &fail)?;
         return Ok(Box::new(Loaded::new(table(&input.origin, columns, 0))));
     }
-    Ok(Box::new(Rows { input, array, done: 0 }))
+    Ok(Box::new(Rows { input, array, done: 0, ended: false }))
 }
 
 fn table(origin: &str, columns: Vec<Values>, first_row: usize) -> Table {
@@ -40,10 +41,12 @@ pub(super) struct Array {
     rows: u64,
     pub(super) columns: usize,
     row_bytes: usize,
+    /// The most memory that the values may take.
+    limit: u64,
 }
 
 impl Array {
-    pub(super) fn new(origin: &str, header: &Header) -> Result<Self> {
+    pub(super) fn new(origin: &str, header: &Header, limit: u64) -> Result<Self> {
         let fail = |message| Error::data(origin, message);
         let (rows, columns) = header.table_shape().map_err(fail)?;
         let columns = usize::try_from(columns)
@@ -53,7 +56,23 @@ impl Array {
         let row_bytes = columns
             .checked_mul(header.dtype.size)
             .ok_or_else(|| fail("the header claims rows that do not fit in memory; the file is damaged".to_owned()))?;
-        Ok(Self { origin: origin.to_owned(), dtype: header.dtype, rows, columns, row_bytes })
+        Ok(Self { origin: origin.to_owned(), dtype: header.dtype, rows, columns, row_bytes, limit })
+    }
+
+    /// Refuses more rows than fit in memory before any of them is read.
+    fn check_size(&self, rows: u64) -> Result<()> {
+        let value = if self.dtype.is_text() { self.dtype.size.max(8) as u64 } else { 8 };
+        if rows.saturating_mul(self.columns as u64).saturating_mul(value) > self.limit {
+            let message = format!(
+                "its header claims {} rows x {} columns, which take more than {} MiB of memory, the limit; read fewer, or raise it \
+                 with the parameter `max_memory`",
+                self.rows,
+                self.columns,
+                self.limit >> 20
+            );
+            return Err(Error::data(&self.origin, message));
+        }
+        Ok(())
     }
 
     fn new_column(&self) -> Values {
@@ -68,6 +87,27 @@ impl Array {
             })?),
         }
         Ok(())
+    }
+
+    /// Reads on behind the last element: only there a compressed stream says whether it came through undamaged. What else stands
+    /// there was not meant to be read as this table.
+    pub(super) fn finish(&self, reader: &mut impl Read, fail: &impl Fn(std::io::Error) -> Error) -> Result<()> {
+        let mut more = [0];
+        loop {
+            match reader.read(&mut more) {
+                Ok(0) => return Ok(()),
+                Ok(_) => {
+                    let message = format!(
+                        "more follows after the {} rows x {} columns of its header; the file is damaged or holds several \
+                         arrays: save one",
+                        self.rows, self.columns
+                    );
+                    return Err(Error::data(&self.origin, message));
+                }
+                Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(e) => return Err(fail(e)),
+            }
+        }
     }
 
     /// Reads `want` bytes; an error that tells how far the file goes if it ends before.
@@ -101,6 +141,7 @@ impl Array {
         fail: impl Fn(std::io::Error) -> Error,
     ) -> Result<Vec<Values>> {
         let end = self.rows.min(done.saturating_add(max_rows as u64));
+        self.check_size(end - done)?;
         let per_piece = (PIECE / self.row_bytes).max(1) as u64;
         let mut columns = Vec::new();
         let mut row = done;
@@ -126,6 +167,7 @@ impl Array {
         reader: &mut impl Read,
         fail: impl Fn(std::io::Error) -> Error,
     ) -> Result<Vec<Values>> {
+        self.check_size(self.rows)?;
         let per_piece = (PIECE / self.dtype.size).max(1) as u64;
         let mut columns = Vec::new();
         for j in 0..self.columns {
@@ -168,6 +210,7 @@ impl Array {
 
     /// Reads a whole one-column array as text, numbers written as labels are.
     pub(super) fn read_text(&self, reader: &mut impl Read, fail: impl Fn(std::io::Error) -> Error) -> Result<Texts> {
+        self.check_size(self.rows)?;
         let mut texts = Texts::new();
         for row in 0..self.rows {
             let bytes = self.piece(reader, self.dtype.size, row, &fail)?;
@@ -186,16 +229,30 @@ struct Rows {
     input: Input,
     array: Array,
     done: u64,
+    /// Whether the end behind the last row was looked at.
+    ended: bool,
 }
 
 impl Batches for Rows {
+    fn empty(&self) -> Option<Table> {
+        let columns = (0..self.array.columns).map(|_| self.array.new_column()).collect();
+        Some(table(&self.input.origin, columns, 0))
+    }
+
     fn next_batch(&mut self, max_rows: usize) -> Result<Option<Table>> {
         let (origin, gzip) = (self.input.origin.clone(), self.input.gzip);
         let fail = |e| read_failure(&origin, gzip, e);
         let columns = self.array.read_rows(&mut self.input.reader, self.done, max_rows, fail)?;
-        let Some(rows) = columns.first().map(Values::len) else { return Ok(None) };
+        let rows = columns.first().map_or(0, Values::len);
         let first_row = self.done as usize;
         self.done += rows as u64;
+        if self.done == self.array.rows && !self.ended {
+            self.array.finish(&mut self.input.reader, &fail)?;
+            self.ended = true;
+        }
+        if rows == 0 {
+            return Ok(None);
+        }
         Ok(Some(table(&origin, columns, first_row)))
     }
 }

@@ -8,7 +8,7 @@ use zip::ZipArchive;
 use super::npy::Array;
 use super::{Loaded, RandomAccess, ReadSeek, position_names};
 use crate::npy::{Header, HeaderError};
-use crate::{Error, Result};
+use crate::{Error, Result, strange};
 
 const FEATURES: [&str; 3] = ["X", "x", "data"];
 const LABELS: [&str; 5] = ["y", "Y", "label", "labels", "target"];
@@ -19,14 +19,18 @@ struct Archive {
     zip: ZipArchive<Box<dyn ReadSeek>>,
     /// Array names, without `.npy`.
     arrays: Vec<String>,
+    limit: u64,
 }
 
-pub(super) fn open(source: RandomAccess) -> Result<Loaded> {
+pub(super) fn open(source: RandomAccess, limit: u64) -> Result<Loaded> {
     let origin = source.origin.clone();
     let zip = ZipArchive::new(source.into_read_seek()?).map_err(|e| zip_failure(&origin, e))?;
-    let names = zip.file_names().filter_map(Result::ok);
-    let arrays = names.filter_map(|n| n.strip_suffix(".npy").map(str::to_owned)).collect();
-    Archive { origin, zip, arrays }.load().map(Loaded::new)
+    let names: Vec<String> = zip.file_names().filter_map(Result::ok).map(Into::into).collect();
+    let arrays: Vec<String> = names.iter().filter_map(|n| n.strip_suffix(".npy").map(str::to_owned)).collect();
+    if arrays.is_empty() && !names.is_empty() {
+        return Err(Error::data(origin, strange::zip_kind(&names)));
+    }
+    Archive { origin, zip, arrays, limit }.load().map(Loaded::new)
 }
 
 fn zip_failure(origin: &str, error: zip::result::ZipError) -> Error {
@@ -115,7 +119,10 @@ impl Archive {
             HeaderError::Io(e) => fail(e),
             HeaderError::Content(message) => Error::data(&place, message),
         })?;
-        read(&Array::new(&place, &header)?, header.fortran, &mut reader, &fail)
+        let array = Array::new(&place, &header, self.limit)?;
+        let content = read(&array, header.fortran, &mut reader, &fail)?;
+        array.finish(&mut reader, &fail)?;
+        Ok(content)
     }
 
     fn columns(&mut self, name: &str) -> Result<Vec<Values>> {

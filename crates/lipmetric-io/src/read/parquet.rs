@@ -7,24 +7,26 @@ use std::fs::File;
 use bytes::Bytes;
 use lipmetric::data::{Column, Table, Texts, Values};
 use parquet::basic::{CompressionCodec, ConvertedType, LogicalType, Type};
-use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
+use parquet::column::reader::{ColumnReader, ColumnReaderImpl, get_column_reader};
 use parquet::data_type::DataType;
 use parquet::errors::ParquetError;
 use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
 use parquet::file::reader::{ChunkReader, FileReader, SerializedFileReader};
 use parquet::schema::types::ColumnDescriptor;
 
-use super::{Batches, Loaded, MAX_COLUMNS, Random, RandomAccess};
+use super::pages::Checked;
+use super::{Batches, Loaded, MAX_COLUMNS, Random, RandomAccess, ReadOptions};
+use crate::source::too_large;
 use crate::{Error, Result};
 
 /// Values are decoded in pieces of this many rows, so that a false row count cannot reserve memory.
 const PIECE: usize = 1 << 16;
 
-pub(super) fn open(source: RandomAccess, skip: &[String]) -> Result<Box<dyn Batches>> {
+pub(super) fn open(source: RandomAccess, options: &ReadOptions) -> Result<Box<dyn Batches>> {
     let origin = source.origin;
     match source.bytes {
-        Random::File(file) => Ok(Box::new(Groups::<File>::open(origin, file, skip)?)),
-        Random::Memory(bytes) => Ok(Box::new(Groups::<Bytes>::open(origin, Bytes::from(bytes), skip)?)),
+        Random::File(file) => Ok(Box::new(Groups::<File>::open(origin, file, options)?)),
+        Random::Memory(bytes) => Ok(Box::new(Groups::<Bytes>::open(origin, Bytes::from(bytes), options)?)),
     }
 }
 
@@ -46,6 +48,8 @@ struct Groups<R: ChunkReader> {
     next_group: usize,
     current: Option<Loaded>,
     seen: usize,
+    /// The most memory that a row group may take.
+    limit: u64,
 }
 
 fn failure(origin: &str, error: &ParquetError) -> Error {
@@ -104,7 +108,7 @@ fn guarded<T>(decode: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, Par
 }
 
 impl<R: ChunkReader + 'static> Groups<R> {
-    fn open(origin: String, source: R, skip: &[String]) -> Result<Self> {
+    fn open(origin: String, source: R, options: &ReadOptions) -> Result<Self> {
         let length = source.len();
         let reader = guarded(|| SerializedFileReader::new(source)).map_err(|e| failure(&origin, &e))?;
         check_layout(reader.metadata(), length).map_err(|e| failure(&origin, &e))?;
@@ -116,7 +120,7 @@ impl<R: ChunkReader + 'static> Groups<R> {
         let kinds = schema.columns().iter().map(|c| {
             // A nested column has many leaves; its own name is the first part of their path.
             let name = c.path().parts().first().map_or(c.name(), String::as_str);
-            if skip.iter().any(|s| s == name) {
+            if options.skips(name) {
                 return Ok((name.to_owned(), Kind::Skipped));
             }
             let kind = kind_of(c).map_err(|what| {
@@ -133,35 +137,47 @@ impl<R: ChunkReader + 'static> Groups<R> {
             let message = format!("the column name `{twice}` occurs more than once; give every column its own name");
             return Err(Error::data(origin, message));
         }
-        Ok(Self { origin, reader, columns, next_group: 0, current: None, seen: 0 })
+        let limit = options.limit();
+        Ok(Self { origin, reader, columns, next_group: 0, current: None, seen: 0, limit })
     }
 
     fn load_group(&mut self) -> Result<Table> {
         let fail = |e: &ParquetError| failure(&self.origin, e);
         let group = guarded(|| self.reader.get_row_group(self.next_group)).map_err(|e| fail(&e))?;
-        let claimed = group.metadata().num_rows();
+        let claimed = usize::try_from(group.metadata().num_rows()).unwrap_or(usize::MAX);
+        // A value takes eight bytes at least, the place of an empty cell as many.
+        if (claimed as u64).saturating_mul(8).saturating_mul(self.columns.len() as u64) > self.limit {
+            return Err(too_large(&self.origin, self.limit));
+        }
         let mut columns = Vec::with_capacity(self.columns.len());
         for (j, (name, kind)) in self.columns.iter().enumerate() {
             if *kind == Kind::Skipped {
-                if !columns.iter().any(|c: &Column| c.name == *name) {
-                    let empty = std::iter::repeat_n("", usize::try_from(claimed).unwrap_or(0)).collect();
-                    columns.push(Column { name: name.clone(), values: Values::Text(empty) });
+                // The leaves of a nested column are one column, whose cells are put in below.
+                if columns.last().is_none_or(|c: &Column| c.name != *name) {
+                    columns.push(Column { name: name.clone(), values: Values::Text(Texts::new()) });
                 }
                 continue;
             }
-            let reader = guarded(|| group.get_column_reader(j)).map_err(|e| fail(&e))?;
+            let described = group.metadata().column(j).column_descr_ptr();
+            let pages = guarded(|| group.get_column_page_reader(j)).map_err(|e| fail(&e))?;
+            let pages = Box::new(Checked::new(pages, described.physical_type()));
+            let reader = guarded(|| Ok(get_column_reader(described, pages))).map_err(|e| fail(&e))?;
             let optional = group.metadata().column(j).column_descr().max_def_level() > 0;
-            let values = read_column(reader, *kind, optional)
+            let values = read_column(reader, *kind, (optional, claimed))
                 .map_err(|e| Error::data_in_column(&self.origin, None, format!("`{name}`"), e))?;
-            if i64::try_from(values.len()).ok() != Some(claimed) {
+            if values.len() != claimed {
+                let more = if values.len() > claimed { "more" } else { "fewer" };
                 let message = format!(
-                    "row group {} should have {claimed} rows, found {}; the file is damaged",
-                    self.next_group + 1,
-                    values.len()
+                    "row group {} should have {claimed} rows, found {more}; the file is damaged",
+                    self.next_group + 1
                 );
                 return Err(Error::data_in_column(&self.origin, None, format!("`{name}`"), message));
             }
             columns.push(Column { name: name.clone(), values });
+        }
+        // Only now: the columns that were read have shown that there are as many rows as are claimed.
+        for column in columns.iter_mut().filter(|c| c.values.len() != claimed) {
+            column.values = Values::Text(std::iter::repeat_n("", claimed).collect());
         }
         let first_row = self.seen;
         let mut table = Table::new(self.origin.clone(), columns);
@@ -208,22 +224,22 @@ fn kind_of(column: &ColumnDescriptor) -> Result<Kind, String> {
     }
 }
 
-fn read_column(reader: ColumnReader, kind: Kind, optional: bool) -> Result<Values, String> {
+fn read_column(reader: ColumnReader, kind: Kind, shape: (bool, usize)) -> Result<Values, String> {
     let unsigned = kind == Kind::Unsigned;
     match reader {
-        ColumnReader::BoolColumnReader(r) => texts(r, optional, |v, t| {
+        ColumnReader::BoolColumnReader(r) => texts(r, shape, |v, t| {
             t.push(if *v { "true" } else { "false" });
             Ok(())
         }),
         ColumnReader::Int32ColumnReader(r) => {
-            numbers(r, optional, |v| if unsigned { f64::from(*v as u32) } else { f64::from(*v) })
+            numbers(r, shape, |v| if unsigned { f64::from(*v as u32) } else { f64::from(*v) })
         }
         ColumnReader::Int64ColumnReader(r) => {
-            numbers(r, optional, |v| if unsigned { *v as u64 as f64 } else { *v as f64 })
+            numbers(r, shape, |v| if unsigned { *v as u64 as f64 } else { *v as f64 })
         }
-        ColumnReader::FloatColumnReader(r) => numbers(r, optional, |v| f64::from(*v)),
-        ColumnReader::DoubleColumnReader(r) => numbers(r, optional, |v| *v),
-        ColumnReader::ByteArrayColumnReader(r) => texts(r, optional, |v, t| {
+        ColumnReader::FloatColumnReader(r) => numbers(r, shape, |v| f64::from(*v)),
+        ColumnReader::DoubleColumnReader(r) => numbers(r, shape, |v| *v),
+        ColumnReader::ByteArrayColumnReader(r) => texts(r, shape, |v, t| {
             t.push(v.as_utf8().map_err(|_| "text that is not valid UTF-8; convert the column".to_owned())?);
             Ok(())
         }),
@@ -231,22 +247,25 @@ fn read_column(reader: ColumnReader, kind: Kind, optional: bool) -> Result<Value
     }
 }
 
-/// Reads a column to its end and calls `each` with every value, or `None` for a null.
+/// Reads a column to its end, or to the first value too many, and calls `each` with every value, or `None` for a null.
 fn for_each_value<T: DataType>(
     mut reader: ColumnReaderImpl<T>,
-    optional: bool,
+    (optional, claimed): (bool, usize),
     mut each: impl FnMut(Option<&T::T>) -> Result<(), String>,
 ) -> Result<(), String> {
     let (mut values, mut levels) = (Vec::new(), Vec::new());
-    loop {
+    let mut seen = 0;
+    while seen <= claimed {
         values.clear();
         levels.clear();
-        let (records, found, _) =
-            guarded(|| reader.read_records(PIECE, optional.then_some(&mut levels), None, &mut values))
-                .map_err(|e| format!("the values are damaged ({e}); get the file again"))?;
+        let (records, found, _) = guarded(|| {
+            reader.read_records(PIECE.min(claimed + 1 - seen), optional.then_some(&mut levels), None, &mut values)
+        })
+        .map_err(|e| format!("the values are damaged ({e}); get the file again"))?;
         if records == 0 && found == 0 {
             return Ok(());
         }
+        seen += records.max(1);
         let mut rest = values.iter();
         if optional {
             for &level in &levels {
@@ -256,15 +275,16 @@ fn for_each_value<T: DataType>(
             rest.try_for_each(|v| each(Some(v)))?;
         }
     }
+    Ok(())
 }
 
 fn numbers<T: DataType>(
     reader: ColumnReaderImpl<T>,
-    optional: bool,
+    shape: (bool, usize),
     number: impl Fn(&T::T) -> f64,
 ) -> Result<Values, String> {
     let mut column = Vec::new();
-    for_each_value(reader, optional, |v| {
+    for_each_value(reader, shape, |v| {
         column.push(v.map_or(f64::NAN, &number));
         Ok(())
     })?;
@@ -273,11 +293,11 @@ fn numbers<T: DataType>(
 
 fn texts<T: DataType>(
     reader: ColumnReaderImpl<T>,
-    optional: bool,
+    shape: (bool, usize),
     push: impl Fn(&T::T, &mut Texts) -> Result<(), String>,
 ) -> Result<Values, String> {
     let mut column = Texts::new();
-    for_each_value(reader, optional, |v| match v {
+    for_each_value(reader, shape, |v| match v {
         Some(v) => push(v, &mut column),
         None => {
             column.push("");

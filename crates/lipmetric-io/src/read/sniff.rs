@@ -29,7 +29,8 @@ pub(super) fn delimiter(sample: &[u8], complete: bool) -> u8 {
 
 /// The most frequent number of cells per row and the share of rows that have it.
 fn agreement(sample: &[u8], complete: bool, delimiter: u8) -> (f64, usize) {
-    let input = Input { origin: String::new(), gzip: false, reader: Box::new(Cursor::new(sample.to_vec())) };
+    let reader = Box::new(Cursor::new(sample.to_vec()));
+    let input = Input { origin: String::new(), gzip: false, reader, live: false };
     let mut records = Records::new(input, delimiter);
     let mut record = Record::default();
     let mut sizes = Vec::new();
@@ -76,7 +77,7 @@ mod tests {
 
     fn rows(text: &str, delimiter: u8) -> Vec<Record> {
         let reader = Box::new(Cursor::new(text.as_bytes().to_vec()));
-        let mut records = Records::new(Input { origin: "t".into(), gzip: false, reader }, delimiter);
+        let mut records = Records::new(Input { origin: "t".into(), gzip: false, reader, live: false }, delimiter);
         let (mut all, mut record) = (Vec::new(), Record::default());
         while records.read(&mut record).unwrap() {
             all.push(record.clone());

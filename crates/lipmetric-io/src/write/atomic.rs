@@ -1,8 +1,9 @@
 //! Files that appear complete or not at all.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufWriter, Seek, SeekFrom, Write};
+use std::io::{self, BufWriter, IsTerminal, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use tempfile::NamedTempFile;
 
@@ -26,9 +27,68 @@ const BUFFER: usize = 128 << 10;
 /// # Errors
 /// If the file cannot be created, written or renamed, or `write` fails; the old file, if any, is then untouched.
 pub fn atomic_write(path: impl AsRef<Path>, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
-    let mut sink = Sink::open(&Target::Path(path.as_ref().to_path_buf()))?;
+    write_whole(&Target::Path(path.as_ref().to_path_buf()), write)
+}
+
+/// As [`atomic_write`], to any target.
+pub(crate) fn write_whole(target: &Target, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
+    let mut sink = Sink::open(target)?;
     write(&mut sink).map_err(|e| sink.fail(e))?;
     sink.finish()
+}
+
+/// Checks that a target can be written, before the work that it is for: that its folder is there, and that one may write to it.
+/// Nothing is left behind.
+///
+/// # Errors
+/// If the system would refuse.
+pub fn check_target(target: &Target) -> Result<()> {
+    match target {
+        // Opening a pipe would wait for its reader.
+        Target::Path(path) if fs::metadata(path).is_ok_and(|about| !about.is_file() && !about.is_dir()) => Ok(()),
+        Target::Path(_) => Sink::open(target).map(drop),
+        Target::Stdout => Ok(()),
+    }
+}
+
+/// The temporary files that are being written.
+static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+/// Removes the files that are not complete yet, for a program that is about to end without going through its destructors.
+pub fn remove_unfinished() {
+    for path in UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+        // It may be gone already, and there is nobody left to tell.
+        let _ = fs::remove_file(path);
+    }
+}
+
+/// A temporary file's entry among the unfinished ones.
+struct Unfinished(PathBuf);
+
+impl Unfinished {
+    fn new(path: &Path) -> Self {
+        UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner).push(path.to_path_buf());
+        Self(path.to_path_buf())
+    }
+}
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner).retain(|p| *p != self.0);
+    }
+}
+
+/// Where a symbolic link leads in the end, also if nothing is there yet.
+fn followed(path: &Path) -> PathBuf {
+    let mut at = path.to_path_buf();
+    // As many links as Linux follows.
+    for _ in 0..40 {
+        match fs::read_link(&at) {
+            Ok(to) => at = at.parent().unwrap_or(Path::new("")).join(to),
+            Err(_) => break,
+        }
+    }
+    at
 }
 
 /// A temporary file that becomes the target.
@@ -36,12 +96,13 @@ pub(super) struct AtomicFile {
     temp: BufWriter<NamedTempFile>,
     path: PathBuf,
     shown: String,
+    listed: Unfinished,
 }
 
 impl AtomicFile {
     fn create(path: &Path, existing: Option<&fs::Metadata>) -> io::Result<Self> {
         // Through a symbolic link, so that the link stays and its target is replaced.
-        let real = if existing.is_some() { fs::canonicalize(path)? } else { path.to_path_buf() };
+        let real = if existing.is_some() { fs::canonicalize(path)? } else { followed(path) };
         let folder = match real.parent() {
             Some(parent) if !parent.as_os_str().is_empty() => parent,
             _ => Path::new("."),
@@ -59,7 +120,8 @@ impl AtomicFile {
             temp.as_file().set_permissions(about.permissions())?;
         }
         let shown = path.display().to_string();
-        Ok(Self { temp: BufWriter::with_capacity(BUFFER, temp), path: real, shown })
+        let listed = Unfinished::new(temp.path());
+        Ok(Self { temp: BufWriter::with_capacity(BUFFER, temp), path: real, shown, listed })
     }
 
     /// Flushes, syncs and renames.
@@ -67,6 +129,7 @@ impl AtomicFile {
         let temp = self.temp.into_inner().map_err(io::IntoInnerError::into_error)?;
         temp.as_file().sync_all()?;
         temp.persist(&self.path).map_err(|e| e.error)?;
+        drop(self.listed);
         // The rename itself reaches the disk with the folder; some file systems cannot sync one, and the file is
         // complete either way.
         if let Some(folder) = self.path.parent().filter(|f| !f.as_os_str().is_empty()) {
@@ -89,6 +152,7 @@ impl Sink {
             writer: BufWriter::with_capacity(BUFFER, writer),
         };
         let path = match target {
+            Target::Stdout if io::stdout().is_terminal() => return Ok(through(Box::new(Shown(io::stdout())))),
             Target::Stdout => return Ok(through(Box::new(io::stdout()))),
             Target::Path(path) => path,
         };
@@ -145,6 +209,34 @@ impl Write for Sink {
             Self::Atomic(file) => file.temp.flush(),
             Self::Through { writer, .. } => writer.flush(),
         }
+    }
+}
+
+/// A terminal, which obeys control characters: those of a file's text are shown instead.
+struct Shown<W>(W);
+
+impl<W: Write> Write for Shown<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let mut shown = Vec::with_capacity(bytes.len());
+        let mut before = 0;
+        for &byte in bytes {
+            let second_of_c1 = before == 0xc2 && (0x80..0xa0).contains(&byte);
+            if (byte < 0x20 && !matches!(byte, b'\n' | b'\t' | b'\r')) || byte == 0x7f {
+                shown.extend_from_slice(format!("\\x{byte:02x}").as_bytes());
+            } else if second_of_c1 {
+                shown.pop();
+                shown.extend_from_slice(format!("\\u{{{byte:x}}}").as_bytes());
+            } else {
+                shown.push(byte);
+            }
+            before = byte;
+        }
+        self.0.write_all(&shown)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
     }
 }
 
@@ -259,5 +351,17 @@ impl Write for TextSink {
             Self::Plain(sink) => sink.flush(),
             Self::Gzip(encoder) => encoder.flush(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_terminal_is_shown_control_characters_instead_of_obeying_them() {
+        let mut out = Shown(Vec::new());
+        out.write_all("a\x1b[2J\u{9b}b\tü\x7f\n".as_bytes()).unwrap();
+        assert_eq!(String::from_utf8(out.0).unwrap(), "a\\x1b[2J\\u{9b}b\tü\\x7f\n");
     }
 }

@@ -51,6 +51,10 @@ impl WriteBatches for Delimited {
         })
     }
 
+    fn flush(&mut self) -> Result<()> {
+        self.writer.flush().map_err(|e| Error::io("write", &self.name, e))
+    }
+
     fn finish(self: Box<Self>) -> Result<()> {
         let sink = self.writer.into_inner().map_err(|e| Error::io("write", &self.name, e.into_error()))?;
         sink.finish()

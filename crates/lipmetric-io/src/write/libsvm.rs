@@ -71,6 +71,10 @@ impl WriteBatches for Libsvm {
         self.write_rows(labels, &features, table.rows()).map_err(|e| self.sink.fail(e))
     }
 
+    fn flush(&mut self) -> Result<()> {
+        self.sink.flush().map_err(|e| self.sink.fail(e))
+    }
+
     fn finish(self: Box<Self>) -> Result<()> {
         self.sink.finish()
     }

@@ -4,6 +4,7 @@
 //! What each format keeps:
 //!
 //! * CSV, TSV: everything, with a header row; missing numbers are empty cells.
+//! * JSON lines: everything; missing values are `null`, text that is a number is written as one.
 //! * LIBSVM: numbers and one label per row (`0` where there is no label column); names are lost. Text that is a
 //!   number is written as one, a missing value as `nan`.
 //! * NPY: numbers only, in one array of doubles; names are lost.
@@ -13,6 +14,7 @@
 
 mod atomic;
 mod delimited;
+mod jsonl;
 mod libsvm;
 mod npy;
 mod npz;
@@ -26,7 +28,8 @@ use std::path::PathBuf;
 use lipmetric::data::{Column, Table, Values, excerpt};
 
 use atomic::Sink;
-pub use atomic::atomic_write;
+pub(crate) use atomic::write_whole;
+pub use atomic::{atomic_write, check_target, remove_unfinished};
 
 use crate::numbers::number_or_missing;
 use crate::{Error, Format, Result};
@@ -106,6 +109,12 @@ impl std::fmt::Debug for TableWriter {
 /// What a format's writer does.
 trait WriteBatches: Send {
     fn write(&mut self, table: &Table) -> Result<()>;
+
+    /// Hands over what has been written so far, where the format can.
+    fn flush(&mut self) -> Result<()> {
+        Ok(())
+    }
+
     fn finish(self: Box<Self>) -> Result<()>;
 }
 
@@ -124,7 +133,7 @@ impl TableWriter {
             && let Some(ending) = path.extension().filter(|e| *e != "txt" && *e != "gz" && !path.starts_with("/dev"))
         {
             return Err(Error::usage(format!(
-                "{name}: the ending `.{}` tells no format; choose .csv, .tsv, .libsvm, .npy, .npz or .parquet",
+                "{name}: the ending `.{}` tells no format; choose .csv, .tsv, .jsonl, .libsvm, .npy, .npz or .parquet",
                 ending.display()
             )));
         }
@@ -148,6 +157,7 @@ impl TableWriter {
                 Box::new(delimited::Delimited::new(sink, gzip, delimiter, !options.no_header))
             }
             Format::Libsvm => Box::new(libsvm::Libsvm::new(sink, gzip, label)),
+            Format::Jsonl => Box::new(jsonl::JsonLines::new(sink, gzip)),
             Format::Npy => Box::new(npy::Npy::new(sink)?),
             Format::Npz => Box::new(npz::Npz::new(sink, label)?),
             #[cfg(feature = "parquet")]
@@ -179,6 +189,14 @@ impl TableWriter {
             None => self.columns = Some(names().cloned().collect()),
         }
         self.batches.write(table)
+    }
+
+    /// Hands over what has been written so far: a reader at the other end of a pipe need not wait for the rest.
+    ///
+    /// # Errors
+    /// If writing fails.
+    pub fn flush(&mut self) -> Result<()> {
+        self.batches.flush()
     }
 
     /// Completes the file and puts it in its place.

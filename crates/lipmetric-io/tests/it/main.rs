@@ -5,6 +5,8 @@
 mod auto_traits;
 mod damage;
 mod datasets;
+mod encodings;
+mod hostile;
 mod model_file;
 mod reading;
 mod writing;

@@ -142,7 +142,7 @@ fn bad_text_is_refused_with_place_and_remedy() {
         ("t.csv", b"a,b\n", "no rows"),
         ("t.csv", b"\n \n", "no rows"),
         ("t.csv", b"", "empty"),
-        ("t.csv", b"\xff\xfea\0", "UTF-16"),
+        ("t.csv", b"\xff\xfea\0b", "UTF-16"),
         ("t.csv", b"PAR1....", "its content is Parquet"),
         ("t.svm", b"1 1:2\n2 3\n", "t.svm, line 2: found `3` where `index:value` is expected"),
         ("t.svm", b"1 0:2\n", "indices begin at 1"),

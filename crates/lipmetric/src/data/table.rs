@@ -156,6 +156,21 @@ impl Table {
         self.columns.first().map_or(0, |c| c.values.len())
     }
 
+    /// The rows with these indices, in this order.
+    ///
+    /// # Panics
+    /// If an index is out of range.
+    #[must_use]
+    pub fn select_rows(&self, rows: &[usize]) -> Self {
+        let values = |values: &Values| match values {
+            Values::Number(v) => Values::Number(rows.iter().map(|&i| v[i]).collect()),
+            Values::Text(t) => Values::Text(rows.iter().map(|&i| t.get(i)).collect()),
+        };
+        let columns = self.columns.iter().map(|c| Column { name: c.name.clone(), values: values(&c.values) }).collect();
+        let lines = if self.lines.is_empty() { Vec::new() } else { rows.iter().map(|&i| self.lines[i]).collect() };
+        Self { columns, lines, origin: self.origin.clone(), ..*self }
+    }
+
     /// The index of the column of this name.
     #[must_use]
     pub fn position(&self, name: &str) -> Option<usize> {

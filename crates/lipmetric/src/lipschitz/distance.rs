@@ -220,6 +220,9 @@ pub(super) fn map_rounding(metric: &Metric, x: &Matrix) -> f64 {
 pub(crate) fn row_rounding(metric: &Metric, x: &[f64]) -> f64 {
     let unit = (metric.features() + 1) as f64 * f64::EPSILON;
     let mut sum = 0.0;
+    if metric.is_euclidean() {
+        return unit * x.iter().map(|v| v * v).sum::<f64>().sqrt();
+    }
     for k in 0..metric.rank() {
         let magnitude: f64 = metric.factor().row(k).iter().zip(x).map(|(l, v)| (l * v).abs()).sum();
         sum += magnitude * magnitude;

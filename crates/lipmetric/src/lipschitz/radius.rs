@@ -100,6 +100,9 @@ fn radius_of(same: f64, other: f64, rounding: impl Fn(f64) -> f64) -> f64 {
 /// # Errors
 /// If the singular value cannot be computed.
 pub fn input_radius_factor(metric: &Metric) -> Result<f64> {
+    if metric.is_euclidean() {
+        return Ok(1.0);
+    }
     Ok(1.0 / linalg::spectral_norm_above(metric.factor())?)
 }
 

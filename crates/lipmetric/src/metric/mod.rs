@@ -1,6 +1,7 @@
 //! The learned Mahalanobis map.
 
 use crate::{Error, Matrix, Result, linalg};
+use std::sync::OnceLock;
 
 /// A squared Mahalanobis metric, held by its factor: `rho(x, y) = ||L (x - y)||^2`, `M = L^T L`.
 ///
@@ -13,9 +14,21 @@ use crate::{Error, Matrix, Result, linalg};
 /// assert_eq!(metric.squared_distance(&[0.0, 5.0], &[1.0, 9.0]), 4.0);
 /// assert_eq!(metric.rank(), 1);
 /// ```
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct Metric {
-    factor: Matrix,
+    features: usize,
+    /// The identity is written out only where somebody asks for its elements: with many features it is large.
+    identity: bool,
+    factor: OnceLock<Matrix>,
+}
+
+impl PartialEq for Metric {
+    fn eq(&self, other: &Self) -> bool {
+        if self.identity && other.identity {
+            return self.features == other.features;
+        }
+        self.factor() == other.factor()
+    }
 }
 
 impl Metric {
@@ -30,45 +43,54 @@ impl Metric {
                 message: format!("element ({i}, {j}) is {}", factor[(i, j)]),
             });
         }
-        Ok(Self { factor })
+        Ok(Self { features: factor.cols(), identity: false, factor: OnceLock::from(factor) })
     }
 
     /// The (squared) Euclidean metric on `features` features.
     #[must_use]
     pub fn euclidean(features: usize) -> Self {
-        Self { factor: Matrix::identity(features) }
+        Self { features, identity: true, factor: OnceLock::new() }
+    }
+
+    /// Whether this is the Euclidean metric by construction: its factor is the identity.
+    #[must_use]
+    pub fn is_euclidean(&self) -> bool {
+        self.identity
     }
 
     /// The factor `L`, rank x features.
     #[must_use]
     pub fn factor(&self) -> &Matrix {
-        &self.factor
+        self.factor.get_or_init(|| Matrix::identity(self.features))
     }
 
     /// Number of features that the metric takes.
     #[must_use]
     pub fn features(&self) -> usize {
-        self.factor.cols()
+        self.features
     }
 
     /// Number of coordinates that the map gives.
     #[must_use]
     pub fn rank(&self) -> usize {
-        self.factor.rows()
+        if self.identity { self.features } else { self.factor().rows() }
     }
 
     /// `M = L^T L`.
     #[must_use]
     pub fn matrix(&self) -> Matrix {
-        linalg::transposed_product(&self.factor, &self.factor)
+        linalg::transposed_product(self.factor(), self.factor())
     }
 
     /// The diagonal of `M`: how much each feature counts by itself.
     #[must_use]
     pub fn diagonal(&self) -> Vec<f64> {
+        if self.identity {
+            return vec![1.0; self.features];
+        }
         let mut diagonal = vec![0.0; self.features()];
         for k in 0..self.rank() {
-            for (d, l) in diagonal.iter_mut().zip(self.factor.row(k)) {
+            for (d, l) in diagonal.iter_mut().zip(self.factor().row(k)) {
                 *d += l * l;
             }
         }
@@ -81,7 +103,10 @@ impl Metric {
     /// # Errors
     /// If the decomposition does not converge.
     pub fn spectrum(&self) -> Result<Vec<f64>> {
-        let values = linalg::singular_values(&self.factor).ok_or_else(|| Error::Numerical {
+        if self.identity {
+            return Ok(vec![1.0; self.features]);
+        }
+        let values = linalg::singular_values(self.factor()).ok_or_else(|| Error::Numerical {
             place: "the metric's spectrum",
             message: "the singular value decomposition did not converge".to_owned(),
         })?;
@@ -96,9 +121,12 @@ impl Metric {
     pub fn squared_distance(&self, x: &[f64], y: &[f64]) -> f64 {
         assert_eq!(x.len(), self.features(), "x has another number of features than the metric");
         assert_eq!(y.len(), self.features(), "y has another number of features than the metric");
+        if self.identity {
+            return x.iter().zip(y).map(|(a, b)| (a - b) * (a - b)).sum();
+        }
         (0..self.rank())
             .map(|k| {
-                let row = self.factor.row(k);
+                let row = self.factor().row(k);
                 let t: f64 = row.iter().zip(x.iter().zip(y)).map(|(l, (a, b))| l * (a - b)).sum();
                 t * t
             })
@@ -113,7 +141,10 @@ impl Metric {
         if x.cols() != self.features() {
             return Err(Error::shape("features of the rows to map", self.features(), x.cols()));
         }
-        Ok(linalg::product_transposed(x, &self.factor))
+        if self.identity {
+            return Ok(x.clone());
+        }
+        Ok(linalg::product_transposed(x, self.factor()))
     }
 }
 
@@ -129,6 +160,19 @@ mod tests {
         assert_eq!(metric.diagonal(), [1e10, 9.0, 16.0]);
         let m = Metric::new(Matrix::from_rows(&[[1.0, 2.0], [3.0, -1.0]])).unwrap().matrix();
         assert_eq!(m, Matrix::from_rows(&[[10.0, -1.0], [-1.0, 5.0]]));
+    }
+
+    #[test]
+    fn the_euclidean_metric_is_the_identity_without_being_written_out() {
+        let (plain, written) = (Metric::euclidean(3), Metric::new(Matrix::identity(3)).unwrap());
+        let x = Matrix::from_rows(&[[1.0, 2.5, -3.0], [-1.0, 0.5, 0.0]]);
+        assert_eq!(plain.transform(&x).unwrap(), written.transform(&x).unwrap());
+        assert_eq!(plain.squared_distance(x.row(0), x.row(1)), written.squared_distance(x.row(0), x.row(1)));
+        assert_eq!((plain.rank(), plain.diagonal()), (written.rank(), written.diagonal()));
+        assert_eq!(plain.spectrum().unwrap(), written.spectrum().unwrap());
+        assert_eq!(plain, written);
+        // A million features: the written identity would take 8 TB.
+        assert_eq!(Metric::euclidean(1_000_000).rank(), 1_000_000);
     }
 
     #[test]

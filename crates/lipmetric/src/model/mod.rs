@@ -6,6 +6,7 @@
 //! | `predictor` | [`Predictor`]: a model made ready, for many batches |
 //! | `rows` | [`Rows`]: what a model can be asked about, a table or a matrix |
 //! | `recipe` | [`Recipe`]: how a model is fitted |
+//! | `foresee` | [`Foreseen`]: how large a fit will be, before it begins |
 //! | `classifier` | [`Classifier`]: which function of the mapped rows predicts; what any of them must answer |
 //! | `vote` | the vote of the nearest rows |
 //! | `extension` | the paper's function: the Lipschitz extension of the values on the training rows |
@@ -17,6 +18,7 @@
 mod classifier;
 mod counterfactual;
 mod extension;
+mod foresee;
 mod held_out;
 mod predictor;
 mod recipe;
@@ -26,6 +28,7 @@ mod vote;
 pub use classifier::{Certified, Classifier, ClassifierSpec};
 pub use counterfactual::Counterfactual;
 pub use extension::Extending;
+pub use foresee::Foreseen;
 pub use predictor::Predictor;
 pub use recipe::Recipe;
 pub use rows::Rows;

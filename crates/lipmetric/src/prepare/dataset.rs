@@ -1,4 +1,5 @@
-use super::{Columns, Roles, Schema};
+use super::parsed::cell_text;
+use super::{Columns, Roles, Schema, suspect};
 use crate::data::Table;
 use crate::{Error, Labels, Result};
 
@@ -29,6 +30,8 @@ pub struct Dataset {
     pub labels: Labels,
     /// The line of the source that each row began on, from 1; empty where the source has no lines.
     pub lines: Vec<u64>,
+    /// What a person should know about it: columns that number the rows, labels that are nearly the same.
+    pub notes: Vec<String>,
 }
 
 impl Dataset {
@@ -38,10 +41,29 @@ impl Dataset {
     /// If a column cannot be told or read (see [`Schema::infer`]), all rows are of one class, or the label is a different
     /// value on most rows: then it is a measurement, not a class.
     pub fn read(table: &Table, roles: &Roles) -> Result<Self> {
-        let (schema, columns) = Schema::infer_columns(table, roles)?;
+        let kept;
+        let mut skipped = 0;
+        let mut table = table;
+        if roles.skip_unlabelled && table.rows() > 0 && !table.columns.is_empty() {
+            let label = &table.columns[roles.label_in(table)?].values;
+            let rows: Vec<usize> =
+                (0..table.rows()).filter(|&i| !roles.notation.is_missing(&cell_text(label, i))).collect();
+            skipped = table.rows() - rows.len();
+            if skipped > 0 {
+                kept = table.select_rows(&rows);
+                table = &kept;
+            }
+        }
+        let (schema, columns, mut notes) = Schema::infer_noted(table, roles)?;
         let labels = schema.labels(table)?;
         check_classes(table, &schema, &labels)?;
-        Ok(Self { name: table.origin.clone(), schema, columns, labels, lines: table.lines.clone() })
+        notes.extend(suspect::of_labels(schema.label.as_ref().map_or("", |l| &l.name), &labels));
+        match skipped {
+            0 => {}
+            1 => notes.push("1 row without a label is left out".to_owned()),
+            _ => notes.push(format!("{skipped} rows without a label are left out")),
+        }
+        Ok(Self { name: table.origin.clone(), schema, columns, labels, lines: table.lines.clone(), notes })
     }
 
     /// The same under another name.

@@ -86,11 +86,50 @@ pub enum Step {
 
 /// Fitted preparation: a schema, and what each feature's training values taught.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Unchecked")]
 pub struct Preparation {
     schema: Schema,
     fill: Fill,
     scaling: Scaling,
     steps: Vec<Step>,
+}
+
+/// A preparation as a file tells it.
+#[derive(Deserialize)]
+struct Unchecked {
+    schema: Schema,
+    fill: Fill,
+    scaling: Scaling,
+    steps: Vec<Step>,
+}
+
+impl TryFrom<Unchecked> for Preparation {
+    type Error = Error;
+
+    /// Takes only steps that fit their columns, so that applying them cannot fail.
+    fn try_from(told: Unchecked) -> Result<Self> {
+        let Unchecked { schema, fill, scaling, steps } = told;
+        schema.check()?;
+        if steps.len() != schema.features.len() {
+            return Err(Error::shape("steps of the preparation", schema.features.len(), steps.len()));
+        }
+        for (feature, step) in schema.features.iter().zip(&steps) {
+            let fits = match (step, &feature.encoding) {
+                (Step::Level { fill, .. }, Encoding::Category { levels }) => (*fill as usize) < levels.len(),
+                (Step::Number { fill, offset, scale, .. }, Encoding::Numeric | Encoding::Boolean) => {
+                    fill.is_finite() && offset.is_finite() && scale.is_finite() && *scale > 0.0
+                }
+                _ => false,
+            };
+            if !fits {
+                return Err(Error::data(format!(
+                    "the preparation of column `{}` does not fit the column",
+                    feature.name
+                )));
+            }
+        }
+        Ok(Self { schema, fill, scaling, steps })
+    }
 }
 
 impl Preparation {
@@ -170,7 +209,7 @@ impl Preparation {
     /// Number of columns that [`Self::apply`] gives.
     #[must_use]
     pub fn width(&self) -> usize {
-        self.schema.features.iter().map(|f| columns_of(&f.encoding)).sum()
+        self.schema.prepared_width()
     }
 
     /// The names of those columns: the feature's, or `feature=level`.

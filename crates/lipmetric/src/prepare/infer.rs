@@ -1,9 +1,14 @@
 use super::columns::{Cells, Columns};
+use super::looks::Look;
+use super::notation::Notation;
 use super::parsed::{Parsed, cell_text};
 use super::schema::{Encoding, Feature, Kind, LabelColumn, Schema};
+use super::similar::similar;
+use super::suspect::{self, Suspicion};
 use crate::data::{Column, Table, Values, excerpt};
 use crate::{Error, Result};
-use std::collections::HashMap;
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
 
 /// A text column with more levels than this, on more than half of its rows, is taken for an identifier.
 const MANY_LEVELS: usize = 20;
@@ -34,8 +39,10 @@ impl ColumnRef {
             Err(_) => {
                 let names: Vec<&str> = table.columns.iter().take(20).map(|c| c.name.as_str()).collect();
                 let more = if table.columns.len() > 20 { ", ..." } else { "" };
+                let meant = similar(&self.0, table.columns.iter().map(|c| c.name.as_str()));
+                let meant = meant.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
                 Err(Error::data(format!(
-                    "{}: no column `{}`; there are: {}{more}",
+                    "{}: no column `{}`; there are: {}{more}{meant}",
                     table.origin,
                     excerpt(&self.0),
                     names.join(", ")
@@ -54,6 +61,10 @@ pub struct Roles {
     pub ignore: Vec<ColumnRef>,
     /// Kinds that override what the content suggests.
     pub kinds: Vec<(ColumnRef, Kind)>,
+    /// How numbers and missing values are written.
+    pub notation: Notation,
+    /// Leave out rows without a label instead of refusing them.
+    pub skip_unlabelled: bool,
 }
 
 impl Schema {
@@ -74,14 +85,17 @@ impl Schema {
     /// # Errors
     /// As [`Self::infer`].
     pub fn infer_columns(table: &Table, roles: &Roles) -> Result<(Self, Columns)> {
+        Self::infer_noted(table, roles).map(|(schema, columns, _)| (schema, columns))
+    }
+
+    /// As [`Self::infer_columns`], and what a person should know about the columns.
+    pub(super) fn infer_noted(table: &Table, roles: &Roles) -> Result<(Self, Columns, Vec<String>)> {
         if table.columns.is_empty() || table.rows() == 0 {
             return Err(Error::data(format!("{}: there are no rows", table.origin)));
         }
-        let label = match &roles.label {
-            Some(at) => at.find(table)?,
-            None => table.columns.len() - 1,
-        };
-        let ignored = roles.ignore.iter().map(|r| r.find(table)).collect::<Result<Vec<_>>>()?;
+        roles.notation.check()?;
+        let label = roles.label_in(table)?;
+        let mut ignored = roles.ignore.iter().map(|r| r.find(table)).collect::<Result<Vec<_>>>()?;
         if ignored.contains(&label) {
             return Err(Error::parameter(
                 "ignore",
@@ -90,15 +104,35 @@ impl Schema {
         }
         let kinds: HashMap<usize, Kind> =
             roles.kinds.iter().map(|(r, k)| Ok((r.find(table)?, *k))).collect::<Result<_>>()?;
+        let out: HashSet<usize> = ignored.iter().copied().collect();
         let (mut features, mut columns) = (Vec::new(), Vec::new());
-        for (at, column) in table.columns.iter().enumerate() {
-            if at == label || ignored.contains(&at) {
-                continue;
+        let (mut notes, mut problems) = (Vec::new(), Vec::new());
+        for (at, column) in table.columns.iter().enumerate().filter(|(at, _)| *at != label && !out.contains(at)) {
+            let kind = kinds.get(&at).copied();
+            let (encoding, cells) = match read(table, column, kind, &roles.notation) {
+                Ok(read) => read,
+                Err(problem) => {
+                    problems.push((column.name.as_str(), problem));
+                    continue;
+                }
+            };
+            let suspicion = match &cells {
+                Cells::Number(values) if kind.is_none() => suspect::of_numbers(table, at, values),
+                _ => Suspicion::None,
+            };
+            match suspicion {
+                Suspicion::Certain(note) => {
+                    notes.push(note);
+                    ignored.push(at);
+                    continue;
+                }
+                Suspicion::Perhaps(note) => notes.push(note),
+                Suspicion::None => {}
             }
-            let (encoding, cells) = read(table, column, kinds.get(&at).copied())?;
             columns.push(cells);
             features.push(Feature { name: column.name.clone(), index: at - usize::from(at > label), encoding });
         }
+        refuse_all(table, problems)?;
         if features.is_empty() {
             return Err(Error::data(format!(
                 "{}: no feature columns: the only columns are the label and ignored ones",
@@ -111,8 +145,43 @@ impl Schema {
             ignored: ignored.iter().map(|&i| table.columns[i].name.clone()).collect(),
             width: table.columns.len() - 1,
             named: table.named,
+            notation: roles.notation.clone(),
         };
-        Ok((schema, Columns::new(columns, table.rows())))
+        Ok((schema, Columns::new(columns, table.rows()), notes))
+    }
+}
+
+impl Roles {
+    /// The position of the label's column.
+    pub(super) fn label_in(&self, table: &Table) -> Result<usize> {
+        match &self.label {
+            Some(at) => at.find(table),
+            None => Ok(table.columns.len() - 1),
+        }
+    }
+}
+
+/// At most so many columns are listed that cannot be used.
+const MOST_LISTED: usize = 20;
+
+/// Tells everything that is wrong with a table at once.
+fn refuse_all(table: &Table, mut problems: Vec<(&str, Error)>) -> Result<()> {
+    match problems.len() {
+        0 => Ok(()),
+        1 => Err(problems.remove(0).1),
+        found => {
+            let names: Vec<&str> = problems.iter().map(|(name, _)| *name).collect();
+            let lines: Vec<String> =
+                problems.iter().take(MOST_LISTED).map(|(_, problem)| format!("\n  {problem}")).collect();
+            let more = found.saturating_sub(MOST_LISTED);
+            let more = if more > 0 { format!("\n  and {more} more") } else { String::new() };
+            Err(Error::data(format!(
+                "{}: {found} columns cannot be used as they are:{}{more}\nto leave all of them out: `ignore = {}`",
+                table.origin,
+                lines.concat(),
+                names.join(",")
+            )))
+        }
     }
 }
 
@@ -121,6 +190,17 @@ fn guess(table: &Table, column: &Column, parsed: &Parsed<'_>) -> Result<Kind> {
     let (odd, present) = (parsed.odd(), parsed.present());
     if odd.is_empty() || matches!(column.values, Values::Number(_)) {
         return Ok(Kind::Numeric);
+    }
+    let texts: Vec<Cow<'_, str>> = odd.iter().map(|&i| cell_text(&column.values, i)).collect();
+    if let Some(look) = Look::of_all(texts.iter().map(AsRef::as_ref)) {
+        return Err(Error::data(format!(
+            "{}, column `{}`: `{}` is {}; or treat it as a category with `kind = {}=category`",
+            table.place(odd[0]),
+            column.name,
+            excerpt(&texts[0]),
+            look.remedy(&column.name),
+            column.name
+        )));
     }
     let is_float = |i: &usize| cell_text(&column.values, *i).parse::<f64>().is_ok();
     if 2 * odd.len() < present || odd.iter().all(is_float) {
@@ -151,8 +231,8 @@ fn refuse_identifier(table: &Table, column: &Column, levels: usize, present: usi
 }
 
 /// How a column is encoded, and its cells; `kind` where it was said what it holds.
-fn read(table: &Table, column: &Column, kind: Option<Kind>) -> Result<(Encoding, Cells)> {
-    let parsed = Parsed::new(table, column);
+fn read(table: &Table, column: &Column, kind: Option<Kind>, notation: &Notation) -> Result<(Encoding, Cells)> {
+    let parsed = Parsed::new(table, column, notation);
     let present = parsed.present();
     if present == 0 {
         return Err(Error::data(format!(

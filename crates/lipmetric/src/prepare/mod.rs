@@ -30,11 +30,17 @@ mod columns;
 mod dataset;
 mod fitted;
 mod infer;
+mod looks;
+mod matching;
+mod notation;
 mod parsed;
 mod schema;
+mod similar;
+mod suspect;
 
 pub use columns::{Cells, Columns};
 pub use dataset::Dataset;
 pub use fitted::{Fill, Preparation, Scaling, Step};
 pub use infer::{ColumnRef, Roles};
+pub use notation::Notation;
 pub use schema::{Encoding, Feature, Kind, LabelColumn, Schema, Unseen};

@@ -1,8 +1,9 @@
 //! A column whose cells have been looked at, each once.
 
 use super::columns::Cells;
+use super::notation::Notation;
 use super::schema::{Encoding, Kind, Unseen};
-use crate::data::{Column, Table, Values, excerpt, is_missing, number};
+use crate::data::{Column, Table, Values, excerpt};
 use crate::{Error, Result};
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -11,6 +12,7 @@ use std::collections::HashMap;
 pub(super) struct Parsed<'t> {
     table: &'t Table,
     column: &'t Column,
+    notation: &'t Notation,
     /// The cells' numbers; NaN where a cell is missing or odd.
     numbers: Vec<f64>,
     /// How many cells are missing.
@@ -20,30 +22,33 @@ pub(super) struct Parsed<'t> {
 }
 
 impl<'t> Parsed<'t> {
-    pub(super) fn new(table: &'t Table, column: &'t Column) -> Self {
+    pub(super) fn new(table: &'t Table, column: &'t Column, notation: &'t Notation) -> Self {
         let (mut missing, mut odd) = (0, Vec::new());
         let numbers = match &column.values {
             Values::Number(values) => {
-                missing = values.iter().filter(|v| v.is_nan()).count();
                 odd.extend((0..values.len()).filter(|&i| values[i].is_infinite()));
-                values.clone()
+                let known = |v: &f64| if notation.is_missing_number(*v) { f64::NAN } else { *v };
+                let values: Vec<f64> = values.iter().map(known).collect();
+                missing = values.iter().filter(|v| v.is_nan()).count();
+                values
             }
             Values::Text(cells) => cells
                 .iter()
                 .enumerate()
-                .map(|(i, cell)| {
-                    number(cell).unwrap_or_else(|| {
-                        if is_missing(cell) {
-                            missing += 1;
-                        } else {
-                            odd.push(i);
-                        }
+                .map(|(i, cell)| match notation.number(cell) {
+                    Some(value) if !notation.is_missing_number(value) => value,
+                    _ if notation.is_missing(cell) => {
+                        missing += 1;
                         f64::NAN
-                    })
+                    }
+                    _ => {
+                        odd.push(i);
+                        f64::NAN
+                    }
                 })
                 .collect(),
         };
-        Self { table, column, numbers, missing, odd }
+        Self { table, column, notation, numbers, missing, odd }
     }
 
     /// How many cells hold something.
@@ -69,7 +74,7 @@ impl<'t> Parsed<'t> {
             Kind::Boolean => Ok((Encoding::Boolean, self.truths()?)),
             Kind::Category => {
                 let levels = self.levels();
-                let cells = codes(self.table, self.column, &levels, Unseen::Error)?;
+                let cells = codes(self.table, self.column, &levels, (Unseen::Error, self.notation))?;
                 Ok((Encoding::Category { levels }, cells))
             }
         }
@@ -96,12 +101,13 @@ impl<'t> Parsed<'t> {
 
     /// The different texts in order; numbers by value, under their first spelling.
     pub(super) fn levels(&self) -> Vec<String> {
-        let texts = (0..self.numbers.len()).map(|i| cell_text(&self.column.values, i)).filter(|t| !is_missing(t));
+        let texts =
+            (0..self.numbers.len()).map(|i| cell_text(&self.column.values, i)).filter(|t| !self.notation.is_missing(t));
         let mut levels: Vec<Cow<'_, str>> = texts.collect();
         levels.sort_unstable();
         levels.dedup();
         if self.odd.is_empty() {
-            let value = |level: &str| number(level).unwrap_or(f64::NAN);
+            let value = |level: &str| self.notation.number(level).unwrap_or(f64::NAN);
             levels.sort_by(|a, b| value(a).total_cmp(&value(b)));
             levels.dedup_by(|a, b| value(a) == value(b));
         }
@@ -115,17 +121,22 @@ impl<'t> Parsed<'t> {
 }
 
 /// A category's cells as indices of its levels.
-pub(super) fn codes(table: &Table, column: &Column, levels: &[String], unseen: Unseen) -> Result<Cells> {
+pub(super) fn codes(
+    table: &Table,
+    column: &Column,
+    levels: &[String],
+    (unseen, notation): (Unseen, &Notation),
+) -> Result<Cells> {
     let known: HashMap<&str, u32> = levels.iter().enumerate().map(|(k, l)| (l.as_str(), k as u32)).collect();
     let code = |i: usize| {
         let text = cell_text(&column.values, i);
         if let Some(&k) = known.get(text.as_ref()) {
             return Ok(k);
         }
-        if is_missing(&text) {
+        if notation.is_missing(&text) {
             return Ok(Cells::MISSING);
         }
-        let same = number(&text).and_then(|v| levels.iter().position(|l| number(l) == Some(v)));
+        let same = notation.number(&text).and_then(|v| levels.iter().position(|l| notation.number(l) == Some(v)));
         match (same, unseen) {
             (Some(k), _) => Ok(k as u32),
             (None, Unseen::Ignore) => Ok(Cells::UNSEEN),

@@ -1,6 +1,7 @@
 use super::columns::{Cells, Columns};
+use super::notation::Notation;
 use super::parsed::{Parsed, cell_text, codes};
-use crate::data::{Column, Table, is_missing, number};
+use crate::data::{Column, Table, number};
 use crate::{Error, Labels, Result};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -108,12 +109,15 @@ pub struct Schema {
     pub features: Vec<Feature>,
     /// The label's column, if there is one.
     pub label: Option<LabelColumn>,
-    /// Columns that were left out on request.
+    /// Columns that were left out, on request or because they number the rows.
     pub ignored: Vec<String>,
     /// Number of columns of the source without the label's.
     pub width: usize,
     /// Whether the source had names of its own.
     pub named: bool,
+    /// How numbers and missing values are written.
+    #[serde(default, skip_serializing_if = "Notation::is_usual")]
+    pub notation: Notation,
 }
 
 impl Schema {
@@ -130,34 +134,11 @@ impl Schema {
             .iter()
             .zip(columns)
             .map(|(feature, column)| match column {
-                Some(column) => feature.read(table, column, unseen),
+                Some(column) => feature.read(table, column, (unseen, &self.notation)),
                 None => Ok(feature.zeros(rows)),
             })
             .collect::<Result<_>>()?;
         Ok(Columns::new(cells, rows))
-    }
-
-    fn by_name<'t>(&self, table: &'t Table) -> Result<Vec<Option<&'t Column>>> {
-        let place: HashMap<&str, &Column> = table.columns.iter().map(|c| (c.name.as_str(), c)).collect();
-        let known = |name: &str| {
-            self.features.iter().any(|f| f.name == name)
-                || self.ignored.iter().any(|i| i == name)
-                || self.label.as_ref().is_some_and(|l| l.name == name)
-        };
-        if let Some(new) = table.columns.iter().find(|c| !known(&c.name)) {
-            return Err(Error::data(format!(
-                "{}: column `{}` was not there when the model was fitted; remove it, or leave it out with the parameter `ignore`",
-                table.origin, new.name
-            )));
-        }
-        self.features
-            .iter()
-            .map(|f| {
-                place.get(f.name.as_str()).map(|&c| Some(c)).ok_or_else(|| {
-                    Error::data(format!("{}: column `{}`, which the model needs, is absent", table.origin, f.name))
-                })
-            })
-            .collect()
     }
 
     fn by_position<'t>(&self, table: &'t Table) -> Result<Vec<Option<&'t Column>>> {
@@ -244,7 +225,18 @@ impl Schema {
         Labels::from_codes(all, codes)
     }
 
-    fn label_names(&self, table: &Table) -> Result<Vec<String>> {
+    /// The rows of a table that have a label.
+    ///
+    /// # Errors
+    /// If there is no label column.
+    pub fn labelled(&self, table: &Table) -> Result<Table> {
+        let column = &self.label_column(table)?.values;
+        let rows: Vec<usize> =
+            (0..table.rows()).filter(|&i| !self.notation.is_missing(&cell_text(column, i))).collect();
+        Ok(table.select_rows(&rows))
+    }
+
+    fn label_column<'t>(&self, table: &'t Table) -> Result<&'t Column> {
         let label = self.label.as_ref().ok_or_else(|| Error::data("the model has no label column"))?;
         let full = self.width + 1;
         let at = if table.sparse {
@@ -254,15 +246,20 @@ impl Schema {
         } else {
             (table.columns.len() == full).then_some(label.index)
         };
-        let column = at.and_then(|i| table.columns.get(i)).ok_or_else(|| {
+        at.and_then(|i| table.columns.get(i)).ok_or_else(|| {
             Error::data(format!("{}: no label column `{}`; the parameter `label` names it", table.origin, label.name))
-        })?;
+        })
+    }
+
+    fn label_names(&self, table: &Table) -> Result<Vec<String>> {
+        let column = self.label_column(table)?;
         (0..table.rows())
             .map(|i| {
                 let name = cell_text(&column.values, i).into_owned();
-                if is_missing(&name) {
+                if self.notation.is_missing(&name) {
                     return Err(Error::data(format!(
-                        "{}, column `{}`: the label is missing; remove the row or fill it in",
+                        "{}, column `{}`: the label is missing; fill it in, remove the row, or leave such rows out with the parameter \
+                         `skip_unlabelled`",
                         table.place(i),
                         column.name
                     )));
@@ -284,11 +281,11 @@ impl Feature {
         }
     }
 
-    fn read(&self, table: &Table, column: &Column, unseen: Unseen) -> Result<Cells> {
+    fn read(&self, table: &Table, column: &Column, (unseen, notation): (Unseen, &Notation)) -> Result<Cells> {
         match &self.encoding {
-            Encoding::Numeric => Parsed::new(table, column).numbers(),
-            Encoding::Boolean => Parsed::new(table, column).truths(),
-            Encoding::Category { levels } => codes(table, column, levels, unseen),
+            Encoding::Numeric => Parsed::new(table, column, notation).numbers(),
+            Encoding::Boolean => Parsed::new(table, column, notation).truths(),
+            Encoding::Category { levels } => codes(table, column, levels, (unseen, notation)),
         }
     }
 }

@@ -1,15 +1,16 @@
 //! A table with a column per method that fits the terminal: cells may have several lines, and where all columns do not fit
 //! beside each other they are printed in groups below each other.
 
-use crate::output::visible_width;
+use crate::output::{self, visible_width};
 use crate::session;
 
-/// Columns of text that a terminal is taken to have, unless `COLUMNS` says otherwise.
+/// Columns of text where results go to no terminal, unless `COLUMNS` says otherwise.
 const USUAL_WIDTH: usize = 100;
 
 /// Columns of text that are there.
 pub(super) fn terminal_width() -> usize {
-    std::env::var("COLUMNS").ok().and_then(|c| c.parse().ok()).filter(|&c| c >= 40).unwrap_or(USUAL_WIDTH)
+    let said = || std::env::var("COLUMNS").ok().and_then(|c| c.parse().ok()).filter(|&c| c >= 40);
+    output::terminal_width().or_else(said).unwrap_or(USUAL_WIDTH)
 }
 
 pub(super) struct Grid {

@@ -1,6 +1,7 @@
 mod beside;
 mod columns;
 mod differences;
+mod export;
 mod grid;
 mod paper;
 mod report;
@@ -10,6 +11,7 @@ use crate::failure::{Failure, Result};
 use crate::input::{PrepareArgs, ReadArgs, RoleArgs};
 use crate::method::time_limit;
 use crate::output;
+use crate::outputs;
 use crate::radius::CertifiedArgs;
 use crate::session::Session;
 use beside::PaperReport;
@@ -19,8 +21,9 @@ use lipmetric::evaluate::{Analysis, Certification, Comparison, Entry, Protocol};
 use lipmetric::method::Spec;
 use lipmetric::model::ClassifierSpec;
 use lipmetric::prepare::Dataset;
-use lipmetric_io::{Source, datasets, read_table};
+use lipmetric_io::{Source, Target, atomic_write, datasets, read_table};
 use report::{Report, as_csv};
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 /// The chance of a false call that is allowed.
@@ -45,7 +48,8 @@ Examples:
   lipmetric compare haberman --methods nn,nn:k=9,lip-i:c-rel=0.1 --stats
   lipmetric compare echo --methods nn,lmnn --radius 0,0.2 --rank-by 0.2
   lipmetric datasets export voting -o votes.csv
-  lipmetric compare votes.csv --methods nn,lmnn --k 3 --csv")]
+  lipmetric compare votes.csv --methods nn,lmnn --k 3 --csv
+  lipmetric compare echo --methods nn,lip-i --latex -o table.tex")]
 pub(crate) struct Args {
     /// Bundled data sets by name, or files (label in the last column unless --label says otherwise)
     #[arg(value_name = "DATA")]
@@ -90,11 +94,20 @@ pub(crate) struct Args {
     #[arg(long, help_heading = "Output")]
     paper: bool,
     /// Print the result of every split as JSON, with the confusion matrices
-    #[arg(long, help_heading = "Output", conflicts_with = "csv")]
+    #[arg(long, help_heading = "Output", group = "form")]
     json: bool,
-    /// Print the result of every split as CSV
-    #[arg(long, help_heading = "Output")]
+    /// Print the result of every split as CSV, with the confusion matrices
+    #[arg(long, help_heading = "Output", group = "form")]
     csv: bool,
+    /// Print the table in LaTeX
+    #[arg(long, help_heading = "Output", group = "form")]
+    latex: bool,
+    /// Print the table in Markdown
+    #[arg(long, help_heading = "Output", group = "form")]
+    markdown: bool,
+    /// Write what would be printed to this file
+    #[arg(short, long, value_name = "OUT", help_heading = "Output")]
+    output: Option<PathBuf>,
 }
 
 /// A comparison and what belongs to it.
@@ -112,6 +125,10 @@ struct Outcome<'a> {
 pub(crate) fn run(args: &Args, session: &Session) -> Result {
     let begun = Instant::now();
     let limit = time_limit(args.time_limit)?;
+    if let Some(output) = &args.output {
+        let inputs: Vec<Option<&Path>> = args.data.iter().map(|name| Some(Path::new(name))).collect();
+        outputs::check("--output", output, &inputs)?;
+    }
     let against = reference(args)?;
     let asked = certification(args)?;
     let shared = Shared::new(&args.all, &args.methods)?;
@@ -145,13 +162,7 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
         if entries.len() > 1 { Some(Analysis::of(&comparison, &args.methods[against].title, LEVEL)?) } else { None };
     let outcome =
         Outcome { comparison, analysis, protocol, classifiers, specs: &specs, seconds: begun.elapsed().as_secs_f64() };
-    if args.json {
-        output::print_json(&Report::new(&outcome, &subjects, args))?;
-    } else if args.csv {
-        output::print(&as_csv(&outcome.comparison, &args.certified.radius))?;
-    } else {
-        output::print(&describe(&outcome, args))?;
-    }
+    show(&outcome, &subjects, args)?;
     let (done, asked) = (outcome.comparison.repeats(), protocol.repeats);
     if session.interrupted() && done < asked {
         return Err(Failure::Interrupted(format!("; the results are those of {done} of {asked} splits")));
@@ -169,6 +180,29 @@ fn certification(args: &Args) -> Result<Option<Certification>> {
     match asked.at.iter().position(|r| *r == radius) {
         Some(at) => Ok(Some(asked.judged_at(Some(at)))),
         None => Err(Failure::Usage(format!("--rank-by: {radius} is none of the radii of --radius"))),
+    }
+}
+
+/// Prints the result, or writes it to a file, in the form that was asked for.
+fn show(outcome: &Outcome<'_>, subjects: &[Dataset], args: &Args) -> Result {
+    let text = if args.json {
+        output::json(&Report::new(outcome, subjects, args))?
+    } else if args.csv {
+        as_csv(&outcome.comparison, &args.certified.radius)
+    } else if args.latex {
+        export::latex(outcome)
+    } else if args.markdown {
+        export::markdown(outcome)
+    } else {
+        let text = describe(outcome, args);
+        if args.output.is_none() {
+            return output::print(&text);
+        }
+        text
+    };
+    match &args.output {
+        Some(path) if Target::new(path) != Target::Stdout => Ok(atomic_write(path, |w| w.write_all(text.as_bytes()))?),
+        _ => output::write(&text),
     }
 }
 
@@ -219,7 +253,7 @@ fn subjects(args: &Args, session: &Session) -> Result<Vec<Dataset>> {
         .map(|name| {
             let table = load(name, args)?;
             session.detail(format!("{name}: {} rows", table.rows()));
-            Ok(args.roles.read(&table)?.named(name))
+            Ok(args.roles.read(&table, session)?.named(name))
         })
         .collect()
 }

@@ -182,11 +182,17 @@ pub(super) fn refusal(error: &lipmetric::Error) -> String {
     Failure::from(error.clone()).to_string()
 }
 
+/// A confusion matrix in one cell: counts separated by blanks, rows (true classes) by semicolons.
+fn in_a_cell(counts: &[Vec<usize>]) -> String {
+    let row = |row: &Vec<usize>| row.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
+    counts.iter().map(row).collect::<Vec<_>>().join(";")
+}
+
 /// A line per split.
 pub(super) fn as_csv(comparison: &Comparison, radii: &[f64]) -> String {
     let quoted = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
     let number = |v: Option<f64>| v.map(|v| v.to_string()).unwrap_or_default();
-    let mut text = "data,method,split,accuracy,fit_seconds,status,gap,refused".to_owned();
+    let mut text = "data,method,split,accuracy,fit_seconds,status,gap,refused,confusion".to_owned();
     text.extend(radii.iter().map(|radius| format!(",certified_{radius}")));
     text.push('\n');
     for (subject, row) in comparison.subjects.iter().zip(&comparison.cells) {
@@ -194,7 +200,7 @@ pub(super) fn as_csv(comparison: &Comparison, radii: &[f64]) -> String {
             for (i, split) in splits(cell).enumerate() {
                 let status = serde_json::to_value(split.status).ok();
                 text += &format!(
-                    "{},{},{},{},{},{},{},{}",
+                    "{},{},{},{},{},{},{},{},{}",
                     quoted(subject),
                     quoted(method),
                     i + 1,
@@ -202,7 +208,8 @@ pub(super) fn as_csv(comparison: &Comparison, radii: &[f64]) -> String {
                     number(split.fit_seconds),
                     status.as_ref().and_then(|s| s.as_str()).unwrap_or_default(),
                     number(split.gap),
-                    split.refused.as_deref().map(quoted).unwrap_or_default()
+                    split.refused.as_deref().map(quoted).unwrap_or_default(),
+                    split.confusion.map(in_a_cell).unwrap_or_default()
                 );
                 text.extend((0..radii.len()).map(|at| format!(",{}", number(split.certified.get(at).copied()))));
                 text.push('\n');

@@ -1,0 +1,206 @@
+//! A fit beside a clock. Solvers look at the clock between their steps; where a single step takes longer than the user wants to
+//! wait, what was promised is written without it.
+
+use crate::failure::{Failure, Result};
+use crate::session::Session;
+use lipmetric::Model;
+use lipmetric::classify::{K, Weights};
+use lipmetric::lipschitz::{Mahalanobis, Margins};
+use lipmetric::method::{Euclidean, Spec};
+use lipmetric::model::{ClassifierSpec, Recipe};
+use lipmetric::prepare::Dataset;
+use lipmetric::solver::{Budget, Halt, Observer, Progress, Silent, Status};
+use std::ops::ControlFlow;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Above this many rows the margins are left to `lipmetric margins`, so that a fit does not wait for them.
+const MEASURED_ROWS: usize = 20_000;
+
+/// How often the clock is looked at.
+const TICK: Duration = Duration::from_millis(50);
+
+/// The stack of the thread that fits; decompositions recurse.
+const STACK: usize = 64 << 20;
+
+/// A fitted model, and the margins of its rows if there was time to measure them.
+pub(super) struct Watched {
+    pub(super) model: Arc<Model>,
+    pub(super) margins: Option<Margins>,
+}
+
+enum News {
+    Fitted(lipmetric::Result<Arc<Model>>),
+    Measured(lipmetric::Result<Option<Margins>>),
+}
+
+/// When the solver last looked at the clock, and how long it has been without at most.
+#[derive(Default)]
+struct Pulse(Mutex<Option<(Instant, Duration)>>);
+
+impl Pulse {
+    fn beat(&self) {
+        let mut pulse = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = Instant::now();
+        let longest = pulse.map_or(Duration::ZERO, |(last, longest)| longest.max(now - last));
+        *pulse = Some((now, longest));
+    }
+
+    /// How long to wait for a fit whose time is up: for its next step, if it has taken any.
+    fn patience(&self, limit: Option<Duration>) -> Duration {
+        let usual = limit.map_or(Duration::ZERO, |l| l.mul_f64(0.05)).max(Duration::from_millis(800));
+        let pulse = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        pulse.map_or(usual, |(_, longest)| usual.max(3 * longest))
+    }
+}
+
+/// Passes everything on, and takes the pulse.
+struct Felt<'p, O>(&'p Pulse, O);
+
+impl<O: Observer> Observer for Felt<'_, O> {
+    fn progress(&mut self, at: &Progress) -> ControlFlow<Halt> {
+        self.0.beat();
+        self.1.progress(at)
+    }
+
+    fn decided(&mut self, what: &str) {
+        self.1.decided(what);
+    }
+}
+
+/// Fits, measures and hands over to `finish`. If the fit does not end in time, `finish` gets the Euclidean distance in its place, and
+/// the program ends with it.
+pub(super) fn fit(
+    recipe: &Recipe<'_>,
+    data: &Dataset,
+    limit: Option<Duration>,
+    session: &Session,
+    finish: impl Fn(Watched) -> Result,
+) -> Result {
+    let pulse = &Pulse::default();
+    let end = limit.and_then(|l| Instant::now().checked_add(l));
+    std::thread::scope(|scope| {
+        let (sender, news) = channel();
+        let work = move || {
+            let observer = Felt(pulse, session.fit_observer());
+            let fitted = recipe.fit(data, None, &mut Budget::new(limit, observer)).map(Arc::new);
+            let model = fitted.as_ref().ok().cloned();
+            // Nobody listens any more where the program is about to end.
+            let _ = sender.send(News::Fitted(fitted));
+            if let Some(model) = model {
+                let _ = sender.send(News::Measured(measure(&model)));
+            }
+        };
+        std::thread::Builder::new()
+            .stack_size(STACK)
+            .spawn_scoped(scope, work)
+            .map_err(|e| Failure::Failed(format!("cannot start a thread: {e}")))?;
+        let clock = Clock { end, session, limit, pulse };
+        let fitted = match clock.wait(&news) {
+            Ok(News::Fitted(fitted)) => fitted,
+            Ok(News::Measured(_)) | Err(None) => {
+                return Err(Failure::Failed("the fit ended without a result".to_owned()));
+            }
+            Err(Some(halt)) => instead(recipe, data, halt)
+                .and_then(|model| finish(Watched { model: Arc::new(model), margins: None }))
+                .end(),
+        };
+        let model = match fitted {
+            Ok(model) => model,
+            // Interrupted before there was anything to keep.
+            Err(lipmetric::Error::Interrupted) => Arc::new(instead(recipe, data, clock.halt())?),
+            Err(e) => return Err(e.into()),
+        };
+        if news_of_early_end(&model) {
+            return finish(Watched { model, margins: None });
+        }
+        match clock.wait(&news) {
+            Ok(News::Measured(margins)) => finish(Watched { model, margins: margins? }),
+            Err(Some(_)) => finish(Watched { model, margins: None }).end(),
+            _ => finish(Watched { model, margins: None }),
+        }
+    })
+}
+
+/// Whether a model is one that stands in for the method's own: its rows are not measured.
+fn news_of_early_end(model: &Model) -> bool {
+    model.outcome.status == Status::Interrupted && model.metric.is_euclidean()
+}
+
+/// Ends the program with a result, whatever its threads are doing.
+trait End {
+    fn end<T>(self) -> T;
+}
+
+impl End for Result {
+    fn end<T>(self) -> T {
+        lipmetric_io::write::remove_unfinished();
+        std::process::exit(match self {
+            Ok(()) | Err(Failure::BrokenPipe) => 0,
+            Err(failure) => {
+                failure.tell();
+                i32::from(failure.code())
+            }
+        })
+    }
+}
+
+struct Clock<'c> {
+    end: Option<Instant>,
+    session: &'c Session,
+    limit: Option<Duration>,
+    pulse: &'c Pulse,
+}
+
+impl Clock<'_> {
+    fn halt(&self) -> Halt {
+        if self.session.interrupted() { Halt::Interrupted } else { Halt::TimeLimit }
+    }
+
+    /// Waits for news until nobody would wait any longer: then why. `Err(None)` if there will be no news.
+    fn wait(&self, news: &Receiver<News>) -> Result<News, Option<Halt>> {
+        let mut asked: Option<Instant> = None;
+        loop {
+            match news.recv_timeout(TICK) {
+                Ok(news) => return Ok(news),
+                Err(RecvTimeoutError::Disconnected) => return Err(None),
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            let now = Instant::now();
+            if asked.is_none() && self.session.interrupted() {
+                asked = Some(now);
+            }
+            let over = asked.into_iter().chain(self.end).min();
+            if over.is_some_and(|over| now >= over && now - over > self.pulse.patience(self.limit)) {
+                return Err(Some(self.halt()));
+            }
+        }
+    }
+}
+
+/// The Euclidean distance in place of a method that has not come to a result.
+fn instead(recipe: &Recipe<'_>, data: &Dataset, halt: Halt) -> Result<Model> {
+    let euclidean: Spec = Euclidean::new().into();
+    let classifier = match recipe.classifier {
+        ClassifierSpec::Vote { k: K::Fixed(k), weights } => ClassifierSpec::Vote { k: K::Fixed(k), weights },
+        ClassifierSpec::Vote { weights, .. } => ClassifierSpec::Vote { k: K::Fixed(1), weights },
+        _ => ClassifierSpec::Vote { k: K::Fixed(1), weights: Weights::Uniform },
+    };
+    let plain = Recipe::new(&euclidean).prepared(recipe.fill, recipe.scaling).predicting(classifier);
+    let mut model = plain.fit(data, None, &mut Silent)?;
+    model.spec = recipe.spec.clone();
+    model.used = recipe.spec.clone();
+    model.outcome.status = if halt == Halt::Interrupted { Status::Interrupted } else { Status::TimeLimit };
+    model.outcome.notes.push(
+        "the fit was stopped before the method had a first result: this is the Euclidean distance, nothing was learned"
+            .to_owned(),
+    );
+    Ok(model)
+}
+
+/// Margins and ratios of the training rows under the metric.
+fn measure(model: &Model) -> lipmetric::Result<Option<Margins>> {
+    let Some(rows) = model.training.as_ref().filter(|r| r.x.rows() <= MEASURED_ROWS) else { return Ok(None) };
+    Ok(Some(Margins::new(&Mahalanobis::new(&model.metric, &rows.x)?, &rows.y)?))
+}

@@ -1,0 +1,155 @@
+//! Tables as people have them: nothing is taken for what it is not without a word.
+
+use crate::common::Room;
+
+fn notes(room: &Room, args: &[&str]) -> String {
+    let out = room.run(args);
+    let error = String::from_utf8(out.stderr).unwrap();
+    assert!(out.status.success(), "{args:?}: {error}");
+    error
+}
+
+/// Rows of two classes, with a first column that numbers them.
+fn numbered(name: &str) -> String {
+    let row = |i: usize| format!("{i},{},{}\n", (i * 7) % 5, if i < 20 { "a" } else { "b" });
+    format!("{name},x,y\n{}", (0..40).map(row).collect::<String>())
+}
+
+#[test]
+fn a_row_number_is_not_a_feature() {
+    let room = Room::new();
+    for name in ["", "id", "Unnamed: 0", "index"] {
+        room.write("a.csv", numbered(name));
+        let report = notes(&room, &["fit", "a.csv", "--method", "nn", "--model", "m.lip"]);
+        assert!(report.contains("numbers the rows (0 to 39): it is left out") && report.contains("--kind"), "{report}");
+        let shown = room.json(&["inspect", "m.lip", "--json"]);
+        assert_eq!(shown["feature_names"], serde_json::json!(["x"]), "{name}");
+        // New rows have other numbers, or none at all.
+        room.write("new.csv", format!("{name},x\n1000,3\n1001,4\n"));
+        room.ok(&["predict", "new.csv", "--model", "m.lip"]);
+        room.write("bare.csv", "x\n3\n4\n");
+        room.ok(&["predict", "bare.csv", "--model", "m.lip"]);
+    }
+    room.write("a.csv", numbered("id"));
+    let kept = room.run(&["fit", "a.csv", "--method", "nn", "--kind", "id=numeric", "--model", "m.lip"]);
+    assert!(kept.stderr.is_empty());
+    assert_eq!(room.json(&["inspect", "m.lip", "--json"])["p"], 2);
+    room.write("a.csv", numbered("time"));
+    let report = notes(&room, &["fit", "a.csv", "--method", "nn"]);
+    assert!(report.contains("column `time` counts up with the rows") && report.contains("--ignore time"), "{report}");
+}
+
+#[test]
+fn judging_a_model_on_its_own_rows_is_said_to_be_no_estimate() {
+    let room = Room::new();
+    room.ok(&["fit", "--data", "echo", "--method", "nn", "--k", "1", "--model", "m.lip"]);
+    let report = notes(&room, &["evaluate", "--data", "echo", "--model", "m.lip"]);
+    assert!(report.contains("all 74 rows are rows that the model was fitted on: this is no estimate"), "{report}");
+    let json = room.json(&["evaluate", "--data", "echo", "--model", "m.lip", "--json", "-q"]);
+    assert_eq!(json["training_rows"], 74);
+    room.write("train.csv", "a,y\n1,u\n2,v\n3,u\n9,v\n");
+    room.write("test.csv", "a,y\n1,u\n5,v\n");
+    room.ok(&["fit", "train.csv", "--method", "nn", "--k", "1", "--model", "m.lip"]);
+    let report = notes(&room, &["evaluate", "test.csv", "--model", "m.lip"]);
+    assert!(report.contains("1 of the 2 rows"), "{report}");
+}
+
+#[test]
+fn numbers_in_other_notations_are_told_for_what_they_are_and_read_when_it_is_said() {
+    let room = Room::new();
+    room.write("euro.csv", "pay;y\n1.234,5;u\n12,25;v\n1.000.000,0;u\n3;v\n");
+    let error = room.fails(3, &["fit", "euro.csv"]);
+    assert!(error.contains("line 2, column `pay`: `1.234,5`") && error.contains("--decimal ,"), "{error}");
+    let error = room.fails(3, &["fit", "euro.csv", "--decimal", ","]);
+    assert!(error.contains("1.234,5"), "a point is no part of a number then: {error}");
+    let fit =
+        ["fit", "euro.csv", "--decimal", ",", "--thousands", ".", "--method", "nn", "--k", "1", "--scale", "none"];
+    room.ok(&[&fit[..], &["--model", "m.lip"]].concat());
+    let mapped = room.ok(&["transform", "euro.csv", "--model", "m.lip", "--no-header"]);
+    assert_eq!(mapped, "1234.5\n12.25\n1000000\n3\n", "the model remembers the notation");
+    for (cell, word) in [
+        ("\"132,796\"", "--thousands ,"),
+        ("13.2 %", "a percentage"),
+        ("$13", "an amount of money"),
+        ("2024-05-01", "a date or a time"),
+        ("01.05.2024", "a date or a time"),
+    ] {
+        room.write("a.csv", format!("v,y\n{cell},u\n{cell},v\n"));
+        let error = room.fails(3, &["fit", "a.csv"]);
+        assert!(error.contains(word) && error.contains("--kind v=category"), "{cell}: {error}");
+    }
+    assert!(room.fails(2, &["fit", "a.csv", "--decimal", ",", "--thousands", ","]).contains("--thousands"));
+}
+
+#[test]
+fn missing_values_can_be_named_and_the_model_remembers_them() {
+    let room = Room::new();
+    room.write("a.csv", "a,b,y\n1,None,u\n-999,2,v\n3,#N/A,u\n-999.0,4,v\n");
+    let args = ["fit", "a.csv", "--missing", "-999,None,#N/A", "--method", "nn", "--k", "1", "--scale", "none"];
+    room.ok(&[&args[..], &["--model", "m.lip"]].concat());
+    let mapped = room.ok(&["transform", "a.csv", "--model", "m.lip", "--no-header"]);
+    assert_eq!(mapped, "1,3\n2,2\n3,3\n2,4\n", "filled with the medians 2 and 3");
+}
+
+#[test]
+fn rows_without_a_label_can_be_left_out() {
+    let room = Room::new();
+    room.write("a.csv", "a,y\n1,u\n2,\n3,v\n4,?\n");
+    assert!(room.fails(3, &["fit", "a.csv"]).contains("--skip-unlabelled"));
+    let report = notes(&room, &["fit", "a.csv", "--skip-unlabelled", "--method", "nn", "--k", "1", "--model", "m.lip"]);
+    assert!(report.contains("2 rows without a label are left out"), "{report}");
+    let json = room.json(&["evaluate", "a.csv", "--model", "m.lip", "--skip-unlabelled", "--json", "-q"]);
+    assert_eq!(json["n"], 2);
+}
+
+#[test]
+fn all_problems_of_a_table_are_told_at_once_with_a_line_to_paste() {
+    let room = Room::new();
+    let row = |i: usize| format!("p{i},2024-01-{:02},{},{}\n", i % 28 + 1, i % 3, i % 2);
+    room.write("a.csv", format!("who,when,x,y\n{}", (0..30).map(row).collect::<String>()));
+    let error = room.fails(3, &["fit", "a.csv"]);
+    assert!(error.contains("2 columns cannot be used as they are"), "{error}");
+    assert!(error.contains("column `who` has 30 different texts") && error.contains("a date or a time"), "{error}");
+    assert!(error.contains("--ignore who,when"), "{error}");
+    room.ok(&["fit", "a.csv", "--ignore", "who,when", "--method", "nn"]);
+}
+
+#[test]
+fn columns_that_are_new_or_absent_are_told_together_with_what_may_have_been_meant() {
+    let room = Room::new();
+    room.write("a.csv", "age,chol,y\n1,2,u\n3,4,v\n5,7,u\n");
+    room.ok(&["fit", "a.csv", "--method", "nn", "--k", "1", "--model", "m.lip"]);
+    room.write("new.csv", "Age,zip,weight\n1,2,3\n");
+    let error = room.fails(3, &["predict", "new.csv", "--model", "m.lip"]);
+    for word in [
+        "columns `age`, `chol`",
+        "is `Age` meant to be `age`?",
+        "`Age`, `zip`, `weight` were not there",
+        "--extra ignore",
+    ] {
+        assert!(error.contains(word), "`{word}`: {error}");
+    }
+    room.write("new.csv", "age,zip,chol,weight\n1,2,3,4\n");
+    assert!(room.fails(3, &["predict", "new.csv", "--model", "m.lip"]).contains("--ignore zip,weight"));
+    room.ok(&["predict", "new.csv", "--model", "m.lip", "--extra", "ignore"]);
+    assert!(room.fails(3, &["fit", "a.csv", "--label", "Y"]).contains("did you mean `y`?"));
+}
+
+#[test]
+fn labels_that_are_nearly_the_same_and_classes_of_one_row_are_told() {
+    let room = Room::new();
+    room.write("a.csv", "a,y\n1,class_0\n2,CLASS_0\n3,class_0\n4,CLASS 0\n5,rare\n6,class_1\n7,class_1\n");
+    let report = notes(&room, &["fit", "a.csv", "--method", "nn"]);
+    assert!(report.contains("`CLASS 0` and `CLASS_0` and `class_0`"), "{report}");
+    assert!(report.contains("classes of one row only") && report.contains("`rare`"), "{report}");
+}
+
+#[test]
+fn an_encoding_can_be_named() {
+    let room = Room::new();
+    room.write("a.csv", b"gr\xf6\xdfe,y\n1,u\n2,v\n");
+    assert!(room.fails(3, &["fit", "a.csv"]).contains("--encoding latin-1"));
+    let report = room.ok(&["fit", "a.csv", "--encoding", "latin-1", "--method", "nn", "--k", "1"]);
+    assert!(report.contains("größe"), "{report}");
+    assert!(room.fails(2, &["fit", "a.csv", "--encoding", "ebcdic"]).contains("latin-1"));
+}

@@ -1,0 +1,202 @@
+//! What should never happen: files of strangers that take the machine down, inputs that are lost, work that is lost.
+
+use crate::common::Room;
+use std::io::{Read, Write};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+fn program(room: &Room, args: &[&str]) -> Command {
+    let mut command = Command::new(assert_cmd::cargo::cargo_bin!("lipmetric"));
+    command.args(args).current_dir(room.path("."));
+    command
+}
+
+fn hostile(name: &str) -> String {
+    format!("{}/../lipmetric-io/tests/hostile/{name}", env!("CARGO_MANIFEST_DIR"))
+}
+
+#[test]
+fn control_characters_of_a_file_never_reach_the_terminal() {
+    let room = Room::new();
+    let error = room.fails(3, &["inspect", &hostile("model-terminal-escape.lip")]);
+    assert!(!error.contains('\x1b') && error.contains("\\u{1b}]0;"), "{error}");
+    room.write("a.csv", "a\x1b[2J,y\n1,u\n2,v\n3,u\x1b[31m\n4,v\n");
+    let report = room.ok(&["fit", "a.csv", "--method", "nn", "--k", "1", "--model", "m.lip"]);
+    assert!(!report.contains('\x1b') && report.contains("a\\u{1b}[2J"), "{report}");
+    assert!(!room.ok(&["inspect", "m.lip"]).contains('\x1b'));
+    room.write("bad.csv", "a\x1b[2J,y\n1,u\n2,v\nx,u\n4,v\n");
+    let error = room.fails(3, &["fit", "bad.csv"]);
+    assert!(!error.contains('\x1b') && error.contains("\\u{1b}[2J"), "{error}");
+}
+
+#[test]
+fn an_unwritable_model_is_found_before_the_data_are_read() {
+    let room = Room::new();
+    // The data are not there either, which would be told first otherwise.
+    assert!(room.fails(1, &["fit", "absent.csv", "--model", "nope/m.lip"]).contains("cannot write nope/m.lip"));
+    std::fs::create_dir(room.path("folder")).unwrap();
+    assert!(room.fails(1, &["fit", "absent.csv", "--model", "folder"]).contains("it is a folder"));
+    assert_eq!(room.names(), ["folder"]);
+}
+
+#[test]
+fn no_input_is_ever_overwritten() {
+    let room = Room::new();
+    let rows = room.ok(&["datasets", "export", "echo"]);
+    room.write("a.csv", &rows);
+    let refused = |args: &[&str]| {
+        let error = room.fails(2, args);
+        assert!(error.contains("would be overwritten"), "{error}");
+    };
+    refused(&["fit", "a.csv", "--model", "a.csv"]);
+    refused(&["fit", "a.csv", "--model", "./a.csv"]);
+    room.ok(&["fit", "a.csv", "--method", "nn", "--model", "m.lip"]);
+    refused(&["predict", "a.csv", "--model", "m.lip", "-o", "a.csv"]);
+    refused(&["predict", "a.csv", "--model", "m.lip", "-o", "m.lip"]);
+    refused(&["transform", "a.csv", "--model", "m.lip", "-o", "a.csv"]);
+    #[cfg(unix)]
+    {
+        std::fs::hard_link(room.path("a.csv"), room.path("b.csv")).unwrap();
+        std::os::unix::fs::symlink("a.csv", room.path("c.csv")).unwrap();
+        refused(&["fit", "a.csv", "--model", "b.csv"]);
+        refused(&["fit", "a.csv", "--model", "c.csv"]);
+    }
+    assert_eq!(room.read("a.csv"), rows.as_bytes());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_to_a_file_that_is_not_there_yet_stays_a_link() {
+    let room = Room::new();
+    std::os::unix::fs::symlink("real.lip", room.path("link.lip")).unwrap();
+    room.ok(&["fit", "--data", "echo", "--method", "nn", "--model", "link.lip"]);
+    assert!(std::fs::symlink_metadata(room.path("link.lip")).unwrap().is_symlink());
+    assert_eq!(room.names(), ["link.lip", "real.lip"]);
+}
+
+#[test]
+fn a_closed_standard_error_does_not_end_a_fit() {
+    let room = Room::new();
+    let mut child = program(&room, &["fit", "--data", "echo", "--method", "lip-i", "-v", "--model", "m.lip"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut first = [0];
+    child.stderr.take().unwrap().read_exact(&mut first).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    assert_eq!(room.names(), ["m.lip"]);
+}
+
+#[test]
+fn a_model_goes_through_standard_output_and_input() {
+    let room = Room::new();
+    let out = room.run(&["fit", "--data", "echo", "--method", "nn", "--model", "-"]);
+    assert!(out.status.success());
+    assert!(String::from_utf8_lossy(&out.stderr).contains("classes"), "the report goes to standard error");
+    room.ok(&["fit", "--data", "echo", "--method", "nn", "--model", "m.lip"]);
+    assert_eq!(out.stdout, room.read("m.lip"));
+    assert_eq!(room.names(), ["m.lip"], "no file is called `-`");
+    let piped = room.command(&["predict", "--model", "-", "--data", "echo"]).write_stdin(out.stdout).output().unwrap();
+    assert_eq!(String::from_utf8(piped.stdout).unwrap(), room.ok(&["predict", "--model", "m.lip", "--data", "echo"]));
+    assert!(room.fails(2, &["fit", "--data", "echo", "--model", "-", "--json"]).contains("--json"));
+}
+
+#[test]
+fn threads_beyond_reason_are_not_started() {
+    let room = Room::new();
+    let one = room.ok(&["predict", "--help"]);
+    assert!(!one.is_empty());
+    room.ok(&["fit", "--data", "echo", "--method", "nn", "--threads", "100000"]);
+    assert!(room.fails(2, &["fit", "--data", "echo", "--threads", "0"]).contains("whole number from 1 on"));
+}
+
+#[test]
+fn what_does_not_fit_in_memory_is_refused_with_the_figures() {
+    let room = Room::new();
+    room.write("wide.libsvm", "1 1:1 100000:2\n2 2:3 99999:1\n");
+    let error = room.fails(3, &["fit", "wide.libsvm", "--max-memory", "2G"]);
+    assert!(error.contains("2 rows x 100000 features") && error.contains("224 GiB"), "{error}");
+    let error = room.fails(3, &["fit", "--data", "voting", "--max-memory", "100k"]);
+    assert!(error.contains("--max-memory"), "{error}");
+    // The Euclidean distance needs no matrix, neither in memory nor in the file.
+    room.ok(&["fit", "wide.libsvm", "--method", "nn", "--k", "1", "--max-memory", "2G", "--model", "m.lip"]);
+    assert!(room.read("m.lip").len() < 20_000_000);
+    assert_eq!(room.ok(&["predict", "--model", "m.lip", "wide.libsvm", "--no-header"]), "1\n2\n");
+    room.write("wider.libsvm", "1 30000000:1\n");
+    assert!(room.fails(3, &["predict", "--model", "m.lip", "wider.libsvm"]).contains("feature 30000000 is new"));
+    let size = room.ok(&["fit", "wide.libsvm", "--dry-run"]);
+    assert!(size.contains("100000") && size.contains("224 GiB"), "{size}");
+}
+
+#[cfg(unix)]
+fn signal(child: &std::process::Child, name: &str) {
+    assert!(Command::new("kill").args([name, &child.id().to_string()]).status().unwrap().success());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_polite_kill_is_treated_like_ctrl_c() {
+    let room = Room::new();
+    // Far more than can be done: the signal ends it.
+    let rows: String = (0..3000).map(|i| format!("{},{},{}\n", (i * 37) % 1009, (i * 91) % 997, i % 2)).collect();
+    room.write("a.csv", format!("a,b,y\n{rows}"));
+    let args = ["fit", "a.csv", "--method", "nca", "--max-iter", "1000000", "--tol", "1e-12", "--model", "m.lip", "-v"];
+    let mut child = program(&room, &args).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut errors = child.stderr.take().unwrap();
+    let mut first = [0; 30];
+    errors.read_exact(&mut first).unwrap();
+    std::thread::sleep(Duration::from_millis(300));
+    signal(&child, "-TERM");
+    let mut rest = String::new();
+    errors.read_to_string(&mut rest).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130), "{rest}");
+    assert!(rest.contains("the best result so far was written"), "{rest}");
+    assert_eq!(room.names(), ["a.csv", "m.lip"], "no temporary file is left");
+}
+
+#[cfg(unix)]
+#[test]
+fn one_signal_ends_a_program_that_waits_for_input_and_leaves_no_file() {
+    let room = Room::new();
+    room.ok(&["fit", "--data", "haberman", "--method", "nn", "--model", "m.lip"]);
+    for name in ["-INT", "-TERM"] {
+        let args = ["predict", "--model", "m.lip", "-", "-o", "out.csv"];
+        let mut child = program(&room, &args).stdin(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let mut rows = child.stdin.take().unwrap();
+        rows.write_all(b"age,operation_year,positive_axillary_nodes\n30,64,1\n31,65,2\n").unwrap();
+        rows.flush().unwrap();
+        while room.names().len() < 2 {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        std::thread::sleep(Duration::from_millis(200));
+        signal(&child, name);
+        assert_eq!(child.wait().unwrap().code(), Some(130), "{name}");
+        drop(rows);
+        assert_eq!(room.names(), ["m.lip"], "{name}");
+    }
+}
+
+#[test]
+fn a_time_limit_holds_where_the_first_step_takes_longer() {
+    let room = Room::new();
+    // Decompositions of 1,500 x 1,500 before the first step.
+    let rows: String = (0..3000).map(|i| format!("k{},{},{}\n", i % 1500, i * 7 % 11, i % 2)).collect();
+    room.write("a.csv", format!("c,v,y\n{rows}"));
+    let limited =
+        ["fit", "a.csv", "--kind", "c=category", "--time-limit", "0.05", "--without-rows", "--model", "m.lip"];
+    let error = room.fails(4, &limited);
+    assert!(error.contains("stopped at the time limit; the best result so far was written"), "{error}");
+    assert!(room.ok(&["inspect", "m.lip"]).contains("nothing was learned"));
+}
+
+#[test]
+fn many_columns_are_matched_by_name_in_no_time() {
+    let room = Room::new();
+    let names: Vec<String> = (0..20_000).map(|j| format!("c{j}")).collect();
+    let row = |v: usize| vec![v.to_string(); names.len()].join(",");
+    let table = format!("{},y\n{},a\n{},b\n{},a\n{},b\n", names.join(","), row(0), row(5), row(1), row(6));
+    room.write("wide.csv", table);
+    room.ok(&["fit", "wide.csv", "--method", "nn", "--k", "1", "--model", "m.lip"]);
+    assert_eq!(room.ok(&["predict", "wide.csv", "--model", "m.lip", "--no-header"]), "a\nb\na\nb\n");
+}
