@@ -102,3 +102,52 @@ fn bad_rows_end_the_output_or_are_left_out_and_counted() {
     room.write("wrong.csv", "c,d\n1,2\n3,4\n");
     room.fails(3, &["predict", "wrong.csv", "--model", "m.lip", "--bad-rows", "skip"]);
 }
+
+#[test]
+fn a_comparison_goes_into_a_paper_or_a_page() {
+    let room = Room::new();
+    let args = ["compare", "echo", "--methods", "nn,nn:k=3", "--repeats", "2"];
+    let run = |more: &[&str]| room.ok(&[&args[..], more].concat());
+    let latex = run(&["--latex"]);
+    assert!(
+        latex.contains("\\begin{tabular}{lrr}") && latex.contains("$\\pm$") && latex.contains("\\textbf{"),
+        "{latex}"
+    );
+    assert_eq!(run(&["--latex", "-o", "t.tex"]), "");
+    assert_eq!(room.read("t.tex"), latex.as_bytes());
+    let markdown = run(&["--markdown"]);
+    assert!(markdown.starts_with("| data | ") && markdown.contains("\n|---|---:|---:|\n| echo | "), "{markdown}");
+    let csv = run(&["--csv"]);
+    let (head, rest) = csv.split_once('\n').unwrap();
+    assert!(head.contains(",confusion"), "{head}");
+    // Four counts of the 30 rows that are kept back.
+    let cell = rest.lines().next().unwrap().rsplit(',').next().unwrap();
+    let counts: Vec<usize> = cell.split([' ', ';']).map(|n| n.parse().unwrap()).collect();
+    assert_eq!((counts.len(), counts.iter().sum::<usize>()), (4, 30), "{cell}");
+    assert!(room.fails(1, &[&args[..], &["-o", "nope/t.txt"]].concat()).contains("cannot write nope/t.txt"));
+}
+
+#[test]
+fn a_model_shows_its_matrix_its_label_and_its_levels() {
+    let room = Room::new();
+    let rows: String = (0..40).map(|i| format!("{},{},{},{}\n", i % 7, i % 5, ["rot", "blau"][i % 2], i % 3)).collect();
+    room.write("a.csv", format!("u,v,farbe,art\n{rows}"));
+    room.ok(&["fit", "a.csv", "--method", "nca", "--k", "1", "--model", "m.lip"]);
+    let shown = room.ok(&["inspect", "m.lip", "--weights", "1"]);
+    assert!(shown.contains("label: column `art`") && shown.contains("levels of farbe: blau, rot"), "{shown}");
+    assert!(shown.contains("and 3 more (--weights 0 shows all)"), "{shown}");
+    let table = |what: &str| -> Vec<Vec<f64>> {
+        let text = room.ok(&["inspect", "m.lip", what]);
+        assert!(text.starts_with(if what == "--matrix" { "feature,\"u\"" } else { "\"u\",\"v\"" }), "{text}");
+        text.lines().skip(1).map(|l| l.split(',').filter_map(|c| c.parse().ok()).collect()).collect()
+    };
+    let (m, l) = (table("--matrix"), table("--factor"));
+    for i in 0..4 {
+        for j in 0..4 {
+            let product: f64 = l.iter().map(|row| row[i] * row[j]).sum();
+            assert!((m[i][j] - product).abs() <= 1e-9 * (1.0 + product.abs()), "M = L'L at {i}, {j}");
+        }
+    }
+    assert_eq!(room.ok(&["inspect", "m.lip", "--matrix", "-o", "M.csv"]), "");
+    assert!(room.fails(2, &["inspect", "m.lip", "--matrix", "-o", "m.lip"]).contains("would be overwritten"));
+}
