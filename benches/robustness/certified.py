@@ -60,7 +60,7 @@ with tempfile.TemporaryDirectory() as folder:
             right = np.array([r["prediction"] for r in rows]) == [f"c{t}" for t in truth]
             accuracy = [np.mean(right & ((radius > r) | (r == 0))) for r in RADII]
             told.setdefault(name, []).append((accuracy, np.median(np.where(right, radius, 0)), seconds))
-            print(f"<!-- {name} {seed}: fit {seconds:.0f} s, radii {spent:.0f} s, {[round(100 * a, 1) for a in accuracy]} -->", flush=True)
+            print(f"<!-- {name} {seed}: fit {seconds:.0f} s, radii {spent:.0f} s, {[round(float(100 * a), 1) for a in accuracy]} -->", flush=True)
 print("| method | " + " | ".join(f"{r:g}" for r in RADII) + " | median radius | fit, CPU s |")
 print("|---|" + "---:|" * (len(RADII) + 2))
 for name, results in told.items():
