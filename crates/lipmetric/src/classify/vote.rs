@@ -16,7 +16,7 @@ pub enum Weights {
     Distance,
 }
 
-/// How many neighbours vote.
+/// How many neighbours vote. In a file it is a number, or `"auto"`.
 ///
 /// ```
 /// use lipmetric::classify::K;
@@ -24,13 +24,42 @@ pub enum Weights {
 /// assert_eq!("3".parse::<K>()?.to_string(), "3");
 /// # Ok::<(), lipmetric::Error>(())
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "Written", try_from = "Written")]
 pub enum K {
     /// So many.
     Fixed(usize),
     /// One of [`usual_ks`](super::usual_ks), by leave-one-out on the mapped training rows, or by cross-validation where the
     /// method chooses its metric so.
     Auto,
+}
+
+/// As a file has it.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged, expecting = "give a number of neighbours such as 3, or \"auto\"")]
+enum Written {
+    Number(usize),
+    Word(String),
+}
+
+impl From<K> for Written {
+    fn from(k: K) -> Self {
+        match k {
+            K::Fixed(k) => Self::Number(k),
+            K::Auto => Self::Word(k.to_string()),
+        }
+    }
+}
+
+impl TryFrom<Written> for K {
+    type Error = Error;
+
+    fn try_from(written: Written) -> Result<Self> {
+        match written {
+            Written::Number(k) => Ok(Self::Fixed(k)),
+            Written::Word(word) => word.parse(),
+        }
+    }
 }
 
 impl Default for K {

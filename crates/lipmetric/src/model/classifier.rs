@@ -22,24 +22,54 @@ pub enum Classifier {
 }
 
 /// How a model shall predict, before it is fitted.
-#[derive(Debug, Clone, Copy, PartialEq)]
+///
+/// As JSON it is an object with the classifier's name and its parameters; those that are left out have their defaults.
+///
+/// ```
+/// use lipmetric::classify::{K, Weights};
+/// use lipmetric::model::ClassifierSpec;
+/// let read = |text: &str| serde_json::from_str::<ClassifierSpec>(text);
+/// assert_eq!(read(r#"{"classifier": "nearest"}"#)?, ClassifierSpec::default());
+/// assert_eq!(
+///     read(r#"{"classifier": "nearest", "k": "auto", "weights": "distance"}"#)?,
+///     ClassifierSpec::Vote { k: K::Auto, weights: Weights::Distance }
+/// );
+/// assert_eq!(read(r#"{"classifier": "extension"}"#)?, ClassifierSpec::Extension { alpha: 0.5, calibrate: true });
+/// assert!(read(r#"{"classifier": "nearest", "alpha": 1}"#).is_err());
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "classifier", rename_all = "snake_case", deny_unknown_fields)]
 #[non_exhaustive]
 pub enum ClassifierSpec {
     /// By a vote of the nearest training rows.
+    #[serde(rename = "nearest")]
     Vote {
         /// How many of them.
+        #[serde(default)]
         k: K,
         /// How much each vote counts.
+        #[serde(default)]
         weights: Weights,
     },
     /// By the Lipschitz extension of values that are learned with the metric or, where the method has none, for it.
     Extension {
         /// The share of the upper extension, 0 to 1; the paper has one half.
+        #[serde(default = "half")]
         alpha: f64,
         /// Whether probabilities are calibrated on rows that the function has not seen. It takes five more fits, on up to 600
         /// rows.
+        #[serde(default = "yes")]
         calibrate: bool,
     },
+}
+
+fn half() -> f64 {
+    0.5
+}
+
+fn yes() -> bool {
+    true
 }
 
 impl Default for ClassifierSpec {

@@ -1,5 +1,5 @@
 use super::parsed::cell_text;
-use super::{Columns, Roles, Schema, suspect};
+use super::{Columns, LabelColumn, Roles, Schema, suspect};
 use crate::data::Table;
 use crate::{Error, Labels, Result};
 
@@ -64,6 +64,31 @@ impl Dataset {
             _ => notes.push(format!("{skipped} rows without a label are left out")),
         }
         Ok(Self { name: table.origin.clone(), schema, columns, labels, lines: table.lines.clone(), notes })
+    }
+
+    /// Features and, apart from them, their labels: what a program holds in memory. New rows may come with a last column called
+    /// `label`, or without it.
+    ///
+    /// ```
+    /// use lipmetric::data::Table;
+    /// use lipmetric::prepare::{Dataset, Roles};
+    /// use lipmetric::{Labels, Matrix};
+    /// let features = Table::from_matrix(&Matrix::from_rows(&[[1.0], [2.0]]));
+    /// let data = Dataset::labelled(&features, "kind", Labels::from_names(["a", "b"]), &Roles::default())?;
+    /// assert_eq!((data.schema.width, data.schema.label.unwrap().index), (1, 1));
+    /// # Ok::<(), lipmetric::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If a column cannot be told or read, there is not one label per row, or all rows are of one class.
+    pub fn labelled(features: &Table, label: &str, labels: Labels, roles: &Roles) -> Result<Self> {
+        let (mut schema, columns, notes) = Schema::infer_beside(features, None, roles)?;
+        if labels.len() != columns.rows() {
+            return Err(Error::shape("labels", columns.rows(), labels.len()));
+        }
+        labels.check_two_classes()?;
+        schema.label = Some(LabelColumn { name: label.to_owned(), index: schema.width });
+        Ok(Self { name: features.origin.clone(), schema, columns, labels, lines: features.lines.clone(), notes })
     }
 
     /// The same under another name.

@@ -90,13 +90,22 @@ impl Schema {
 
     /// As [`Self::infer_columns`], and what a person should know about the columns.
     pub(super) fn infer_noted(table: &Table, roles: &Roles) -> Result<(Self, Columns, Vec<String>)> {
-        if table.columns.is_empty() || table.rows() == 0 {
-            return Err(Error::data(format!("{}: there are no rows", table.origin)));
-        }
-        roles.notation.check()?;
+        refuse_empty(table)?;
         let label = roles.label_in(table)?;
+        Self::infer_beside(table, Some(label), roles)
+    }
+
+    /// The features of a table, of which `label` is none. Where there is none the table is what a program holds in memory: its
+    /// columns are features because it says so, row numbers included.
+    pub(super) fn infer_beside(
+        table: &Table,
+        label: Option<usize>,
+        roles: &Roles,
+    ) -> Result<(Self, Columns, Vec<String>)> {
+        refuse_empty(table)?;
+        roles.notation.check()?;
         let mut ignored = roles.ignore.iter().map(|r| r.find(table)).collect::<Result<Vec<_>>>()?;
-        if ignored.contains(&label) {
+        if let Some(label) = label.filter(|label| ignored.contains(label)) {
             return Err(Error::parameter(
                 "ignore",
                 format!("column `{}` is the label and cannot be ignored", table.columns[label].name),
@@ -107,7 +116,7 @@ impl Schema {
         let out: HashSet<usize> = ignored.iter().copied().collect();
         let (mut features, mut columns) = (Vec::new(), Vec::new());
         let (mut notes, mut problems) = (Vec::new(), Vec::new());
-        for (at, column) in table.columns.iter().enumerate().filter(|(at, _)| *at != label && !out.contains(at)) {
+        for (at, column) in table.columns.iter().enumerate().filter(|(at, _)| Some(*at) != label && !out.contains(at)) {
             let kind = kinds.get(&at).copied();
             let (encoding, cells) = match read(table, column, kind, &roles.notation) {
                 Ok(read) => read,
@@ -117,7 +126,7 @@ impl Schema {
                 }
             };
             let suspicion = match &cells {
-                Cells::Number(values) if kind.is_none() => suspect::of_numbers(table, at, values),
+                Cells::Number(values) if kind.is_none() && label.is_some() => suspect::of_numbers(table, at, values),
                 _ => Suspicion::None,
             };
             match suspicion {
@@ -130,7 +139,8 @@ impl Schema {
                 Suspicion::None => {}
             }
             columns.push(cells);
-            features.push(Feature { name: column.name.clone(), index: at - usize::from(at > label), encoding });
+            let index = at - usize::from(label.is_some_and(|label| at > label));
+            features.push(Feature { name: column.name.clone(), index, encoding });
         }
         refuse_all(table, problems)?;
         if features.is_empty() {
@@ -141,9 +151,9 @@ impl Schema {
         }
         let schema = Self {
             features,
-            label: Some(LabelColumn { name: table.columns[label].name.clone(), index: label }),
+            label: label.map(|index| LabelColumn { name: table.columns[index].name.clone(), index }),
             ignored: ignored.iter().map(|&i| table.columns[i].name.clone()).collect(),
-            width: table.columns.len() - 1,
+            width: table.columns.len() - usize::from(label.is_some()),
             named: table.named,
             notation: roles.notation.clone(),
         };
@@ -182,6 +192,13 @@ fn refuse_all(table: &Table, mut problems: Vec<(&str, Error)>) -> Result<()> {
                 names.join(",")
             )))
         }
+    }
+}
+
+fn refuse_empty(table: &Table) -> Result<()> {
+    match table.columns.is_empty() || table.rows() == 0 {
+        true => Err(Error::data(format!("{}: there are no rows", table.origin))),
+        false => Ok(()),
     }
 }
 

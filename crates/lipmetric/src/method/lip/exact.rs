@@ -10,8 +10,6 @@ use crate::solver::interior::{Ceiling, Settings, bent, ceiling, fitted, path, so
 use crate::solver::{Observer, Solution, Status, Stop, Timed};
 use crate::{Error, Matrix, Metric, Result, linalg};
 
-/// A multiplier up to this part of the largest determines nothing: it is about what the gap leaves.
-const UNUSED: f64 = 1e-6;
 /// The fraction of `c_max` that a message gives as an example.
 pub(super) const EXAMPLE: f64 = 0.1;
 
@@ -20,11 +18,7 @@ impl Fit {
     /// the largest possible multiplier and are not listed. None where there is no certificate.
     #[must_use]
     pub fn support(&self) -> Vec<SupportPair> {
-        let listed = self.certificate.as_ref().map_or(&[][..], |c| &c.pairs);
-        let most = listed.iter().fold(0.0, |m: f64, s| m.max(s.multiplier));
-        let mut pairs: Vec<SupportPair> = listed.iter().copied().filter(|s| s.multiplier > UNUSED * most).collect();
-        pairs.sort_by(|a, b| b.multiplier.total_cmp(&a.multiplier).then((a.first, a.second).cmp(&(b.first, b.second))));
-        pairs
+        self.certificate.as_ref().map_or_else(Vec::new, Certificate::support)
     }
 }
 

@@ -64,6 +64,9 @@ pub struct Certificate {
     pub basis: Option<Matrix>,
 }
 
+/// A multiplier up to this part of the largest determines nothing: it is about what the gap leaves.
+const UNUSED: f64 = 1e-6;
+
 impl Certificate {
     /// No multiplier at all: proves that the objective is not below zero.
     #[must_use]
@@ -79,6 +82,16 @@ impl Certificate {
             slack: Vec::new(),
             basis: None,
         }
+    }
+
+    /// The pairs that the optimum rests on, those with the largest multipliers first. Pairs far inside the margin all have the
+    /// largest possible multiplier and are not listed.
+    #[must_use]
+    pub fn support(&self) -> Vec<SupportPair> {
+        let most = self.pairs.iter().fold(0.0, |m: f64, s| m.max(s.multiplier));
+        let mut pairs: Vec<SupportPair> = self.pairs.iter().copied().filter(|s| s.multiplier > UNUSED * most).collect();
+        pairs.sort_by(|a, b| b.multiplier.total_cmp(&a.multiplier).then((a.first, a.second).cmp(&(b.first, b.second))));
+        pairs
     }
 
     /// Whether it can be one of so many rows of so many features: its sizes and row numbers, and that all numbers are finite.
