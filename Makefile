@@ -1,13 +1,15 @@
 # make test sets up and runs everything: format, lints, documentation, tests, the program on its bundled data, and
-# the model file as Python reads it.
+# the Python package.
 
 CARGO ?= cargo
 PYTHON ?= python3
 VENV := .venv
 VENV_PYTHON := $(VENV)/bin/python
-PROGRAM := $(or $(CARGO_TARGET_DIR),target)/debug/lipmetric
+TARGET := $(or $(CARGO_TARGET_DIR),target)
+PROGRAM := $(TARGET)/debug/lipmetric
+PACKAGE := $(TARGET)/python
 
-.PHONY: test format lint doc unit program smoke examples python package licences features clean
+.PHONY: test format lint doc unit program smoke examples module generate python oldest wheel package licences features clean
 
 test: format package lint doc unit smoke examples python licences
 
@@ -39,10 +41,35 @@ smoke: program
 examples: program
 	for name in classify certify choose; do $(dir $(PROGRAM))examples/$$name || exit 1; done
 
-# The model file from Python, and certificates of ill-conditioned tables judged in rationals (all of them: --count 20000).
-python: program $(VENV)/.ready
-	LIPMETRIC=$(PROGRAM) $(VENV_PYTHON) -m pytest -q tests/python
+# The Python package with the module that the tests have built: no second build of anything.
+module: program
+	mkdir -p $(PACKAGE)
+	rm -rf $(PACKAGE)/lipmetric
+	cp -r python/lipmetric $(PACKAGE)/lipmetric
+	cp $(wildcard $(TARGET)/debug/lib_lipmetric.so $(TARGET)/debug/lib_lipmetric.dylib) $(PACKAGE)/lipmetric/_lipmetric.abi3.so
+
+# Writes the estimators anew, after a method of the library has changed.
+generate: module $(VENV)/.ready
+	PYTHONPATH=$(PACKAGE) $(VENV_PYTHON) python/generate.py
+
+# The package and the model file, and certificates of ill-conditioned tables judged in rationals (all of them: --count 20000).
+python: module $(VENV)/.ready
+	PYTHONPATH=$(PACKAGE) LIPMETRIC=$(PROGRAM) $(VENV_PYTHON) -m pytest -q tests/python
 	LIPMETRIC=$(PROGRAM) $(PYTHON) tests/certificates/judge.py --count 200
+
+# The estimators with the oldest versions that are supported.
+oldest: module $(VENV)-oldest/.ready
+	PYTHONPATH=$(PACKAGE) LIPMETRIC=$(PROGRAM) $(VENV)-oldest/bin/python -m pytest -q tests/python
+
+# What `pip install .` builds.
+wheel: $(VENV)/.ready
+	$(VENV_PYTHON) -m pip install -q --disable-pip-version-check 'maturin>=1.9.4,<2'
+	$(VENV)/bin/maturin build --release --locked --out $(TARGET)/wheels
+
+$(VENV)-oldest/.ready: tests/python/requirements-oldest.txt
+	$(PYTHON) -m venv $(VENV)-oldest
+	$(VENV)-oldest/bin/python -m pip install -q --disable-pip-version-check -r tests/python/requirements-oldest.txt
+	touch $@
 
 $(VENV)/.ready: tests/python/requirements.txt
 	$(PYTHON) -m venv $(VENV)
@@ -61,4 +88,4 @@ features:
 
 clean:
 	$(CARGO) clean
-	rm -rf $(VENV)
+	rm -rf $(VENV) $(VENV)-oldest

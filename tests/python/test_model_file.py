@@ -42,7 +42,7 @@ def test_predictions_made_from_the_file_alone_are_the_programs(tmp_path, name):
     assert header["format_version"] == 2
     model = header["model"]
     assert tensors["L"].dtype == np.float64 and tensors["L"].shape[1] == len(model["feature_names"])
-    rows = list(csv.DictReader(open(tmp_path / "data.csv")))
+    rows = list(csv.DictReader((tmp_path / "data.csv").read_text().splitlines()))
     x = prepare(model, rows)
     np.testing.assert_allclose(x, tensors["train.x"], rtol=1e-12, atol=1e-12)
     # A few rows nudged, so that the nearest training row is not the row itself.

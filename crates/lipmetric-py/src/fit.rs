@@ -1,0 +1,180 @@
+//! A fit of labelled rows, and a regularisation path.
+
+use crate::failure::{raise, raise_json};
+use crate::model::{Model, scales};
+use crate::plain::{array, plain};
+use crate::rows::{Coded, Frame, Numbers};
+use crate::run::{Watched, Watching};
+use lipmetric::method::{Fit, Method, Spec, Training, Triplet};
+use lipmetric::model::{ClassifierSpec, Recipe};
+use lipmetric::prepare::{Dataset, Fill, Preparation, Scaling};
+use lipmetric::{Matrix, Metric};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+use serde::Deserialize;
+
+/// What is asked for: everything of a fit but the rows.
+#[derive(Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Asked {
+    pub(crate) spec: Option<Spec>,
+    pub(crate) classifier: ClassifierSpec,
+    pub(crate) fill: Fill,
+    pub(crate) scaling: Scaling,
+    /// Whether the multipliers that prove the bound are kept.
+    certificate: bool,
+    /// What the labels' column is called.
+    label: String,
+    /// Threads, as many as usual if not given.
+    threads: Option<usize>,
+    /// Seconds, at most.
+    time_limit: Option<f64>,
+}
+
+impl Default for Asked {
+    fn default() -> Self {
+        Self {
+            spec: None,
+            classifier: ClassifierSpec::default(),
+            fill: Fill::default(),
+            scaling: Scaling::default(),
+            certificate: false,
+            label: "label".to_owned(),
+            threads: None,
+            time_limit: None,
+        }
+    }
+}
+
+impl Asked {
+    pub(crate) fn read(text: &str) -> PyResult<Self> {
+        serde_json::from_str(text).map_err(raise_json)
+    }
+
+    /// The method, its parameters checked.
+    fn spec(&self) -> PyResult<&Spec> {
+        let spec = self.spec.as_ref().ok_or_else(|| PyValueError::new_err("no method is given"))?;
+        spec.check().map_err(raise)?;
+        Ok(spec)
+    }
+
+    fn watching<'py>(&self, listener: Option<Bound<'py, PyAny>>) -> Watching<'py> {
+        Watching { threads: self.threads, time_limit: self.time_limit, listener }
+    }
+
+    fn prepare(&self, data: &Dataset) -> PyResult<Preparation> {
+        Preparation::fit(data.schema.clone(), &data.columns, None, self.fill, self.scaling).map_err(raise)
+    }
+}
+
+/// A metric on the encoded columns, before they are scaled, as one on the prepared columns.
+fn start_on(preparation: &Preparation, mut factor: Matrix) -> PyResult<Metric> {
+    let scales = scales(preparation);
+    if factor.cols() != scales.len() {
+        return Err(PyValueError::new_err(format!(
+            "`init`: an array of {} columns, but the rows have {} features",
+            factor.cols(),
+            scales.len()
+        )));
+    }
+    for i in 0..factor.rows() {
+        factor.row_mut(i).iter_mut().zip(&scales).for_each(|(v, s)| *v *= s);
+    }
+    Metric::new(factor).map_err(raise)
+}
+
+/// Learns a metric and how to predict by it. `start` is a map of the raw columns to begin from, `triplets` are comparisons of
+/// rows to learn from; `listener(kind, figures)` hears how the fit goes on and ends it by saying `True`.
+///
+/// Where Ctrl-C or the listener raises something, the best model so far is the exception's `model`.
+#[pyfunction]
+#[pyo3(signature = (rows, labels, asked, start=None, triplets=None, listener=None))]
+pub(crate) fn fit<'py>(
+    py: Python<'py>,
+    rows: Frame,
+    labels: Coded,
+    asked: &str,
+    start: Option<Numbers>,
+    triplets: Option<Vec<Triplet>>,
+    listener: Option<Bound<'py, PyAny>>,
+) -> PyResult<Model> {
+    let asked = Asked::read(asked)?;
+    let spec = asked.spec()?;
+    let data = rows.labelled(&asked.label, labels.0)?;
+    let start = start.map(|start| start_on(&asked.prepare(&data)?, start.0)).transpose()?;
+    let recipe = Recipe::new(spec)
+        .prepared(asked.fill, asked.scaling)
+        .predicting(asked.classifier)
+        .starting_from(start.as_ref())
+        .comparing(triplets.as_deref())
+        .keeping_certificate(asked.certificate);
+    let Watched { result, history, raised } =
+        asked.watching(listener).run(py, |observer, _| recipe.fit(&data, None, observer))?;
+    match (result, raised) {
+        (Ok(model), None) => Ok(Model::fitted(model, history)),
+        (Ok(model), Some(error)) => {
+            error.value(py).setattr("model", Model::fitted(model, history))?;
+            Err(error)
+        }
+        (Err(_), Some(error)) => Err(error),
+        (Err(error), None) => Err(raise(error)),
+    }
+}
+
+/// Metrics for a sequence of trade-offs, each given as a fraction of `c_max`.
+#[pyfunction]
+#[pyo3(signature = (rows, labels, asked, fractions, listener=None))]
+pub(crate) fn path<'py>(
+    py: Python<'py>,
+    rows: Frame,
+    labels: Coded,
+    asked: &str,
+    fractions: Vec<f64>,
+    listener: Option<Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyList>> {
+    let asked = Asked::read(asked)?;
+    let spec = asked.spec()?;
+    let data = rows.labelled(&asked.label, labels.0)?;
+    let preparation = asked.prepare(&data)?;
+    let x = preparation.apply(&data.columns).map_err(raise)?;
+    let training = Training::new(&x, &data.labels).map_err(raise)?;
+    let fits = asked.watching(listener).run(py, |observer, _| match spec {
+        Spec::Lip(lip) => lip.path(&training, &fractions, observer),
+        Spec::LipLocal(local) => local.path(&training, &fractions, observer),
+        other => {
+            let name = other.name();
+            let message = format!("{name} has no regularisation path; lip-d, lip-i and lip-local have one");
+            Err(lipmetric::Error::parameter("method", message))
+        }
+    })?;
+    let out = PyList::empty(py);
+    for (fit, fraction) in fits.unless_raised()?.into_iter().zip(fractions) {
+        out.append(point(py, &fit, fraction, &preparation)?)?;
+    }
+    Ok(out)
+}
+
+fn point<'py>(py: Python<'py>, fit: &Fit, fraction: f64, preparation: &Preparation) -> PyResult<Bound<'py, PyDict>> {
+    let point = PyDict::new(py);
+    point.set_item("c_rel", fraction)?;
+    point.set_item("outcome", plain(py, &fit.outcome)?)?;
+    point.set_item("components", array(py, unscaled(fit.metric.factor(), preparation))?)?;
+    point.set_item("support", plain(py, &fit.support().iter().map(pair).collect::<Vec<_>>())?)?;
+    Ok(point)
+}
+
+/// The rows of a support pair, what it determines, and its multiplier.
+pub(crate) fn pair(pair: &lipmetric::problem::SupportPair) -> (usize, usize, &'static str, f64) {
+    (pair.first, pair.second, if pair.pushes { "margin" } else { "diameter" }, pair.multiplier)
+}
+
+/// The factor of a metric on the encoded columns, before they are scaled.
+pub(crate) fn unscaled(factor: &Matrix, preparation: &Preparation) -> Matrix {
+    let scales = scales(preparation);
+    let mut factor = factor.clone();
+    for i in 0..factor.rows() {
+        factor.row_mut(i).iter_mut().zip(&scales).for_each(|(v, s)| *v /= s);
+    }
+    factor
+}

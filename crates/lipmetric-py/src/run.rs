@@ -1,0 +1,281 @@
+//! Work on other threads, while the calling one looks after Python's signals and callbacks.
+//!
+//! The interpreter is released for the whole of a fit. The calling thread waits for news: it takes the interpreter back to hand
+//! figures to a listener, and every so often to see whether Ctrl-C was pressed. Either may ask the fit to stop; it then returns
+//! the best metric so far.
+
+use crate::failure::raise;
+use lipmetric::Result;
+use lipmetric::solver::{Budget, Halt, Observer, Progress};
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use rayon::{ThreadPool, ThreadPoolBuilder};
+use std::collections::HashMap;
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// How often signals are looked for.
+const PATIENCE: Duration = Duration::from_millis(50);
+/// Steps that are kept of a fit, at most: beyond, every second one goes.
+const HISTORY: usize = 10_000;
+
+/// Pools by their number of threads, and the process that they belong to.
+type Pools = Option<(u32, HashMap<usize, Arc<ThreadPool>>)>;
+
+static POOLS: Mutex<Pools> = Mutex::new(None);
+
+/// The number of threads unless a call says otherwise: the first of these variables that is set (joblib sets the last one for its
+/// workers, so that they do not crowd each other out), or as many as the machine has.
+pub(crate) fn usual_threads() -> usize {
+    let set = |name: &str| std::env::var(name).ok()?.trim().parse::<usize>().ok().filter(|n| *n > 0);
+    ["LIPMETRIC_NUM_THREADS", "RAYON_NUM_THREADS", "OMP_NUM_THREADS"]
+        .into_iter()
+        .find_map(set)
+        .unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from))
+}
+
+/// A pool of so many threads. A forked process makes its own: threads do not survive a fork.
+fn pool(threads: Option<usize>) -> PyResult<Arc<ThreadPool>> {
+    let threads = threads.unwrap_or_else(usual_threads);
+    let mut pools = POOLS.lock().unwrap_or_else(PoisonError::into_inner);
+    let process = std::process::id();
+    if pools.as_ref().is_none_or(|(owner, _)| *owner != process) {
+        // The parent's are not ours to end: dropping them would wait for threads that are not there.
+        std::mem::forget(pools.replace((process, HashMap::new())));
+    }
+    let known = &mut pools.get_or_insert_with(|| (process, HashMap::new())).1;
+    if let Some(made) = known.get(&threads) {
+        return Ok(Arc::clone(made));
+    }
+    let made = ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .build()
+        .map_err(|e| PyRuntimeError::new_err(format!("cannot start {threads} threads: {e}")))?;
+    Ok(Arc::clone(known.entry(threads).or_insert(Arc::new(made))))
+}
+
+/// Does something short without the interpreter, on the usual threads.
+pub(crate) fn released<T: Send>(
+    py: Python<'_>,
+    threads: Option<usize>,
+    work: impl FnOnce() -> Result<T> + Send,
+) -> PyResult<T> {
+    let pool = pool(threads)?;
+    py.detach(|| pool.install(work)).map_err(raise)
+}
+
+/// What a fit has to tell.
+enum News {
+    Step(Progress),
+    Advance { done: usize, total: usize },
+    Decided(String),
+}
+
+/// Speaks for the fit to the thread that waits for it.
+#[derive(Clone)]
+pub(crate) struct Messenger {
+    stop: Arc<AtomicBool>,
+    news: Option<Sender<(News, SyncSender<()>)>>,
+}
+
+impl Messenger {
+    pub(crate) fn stopped(&self) -> bool {
+        self.stop.load(Ordering::SeqCst)
+    }
+
+    /// How many of many fits are done.
+    pub(crate) fn advanced(&self, done: usize, total: usize) {
+        self.tell(News::Advance { done, total });
+    }
+
+    /// Waits until the listener has heard it.
+    fn tell(&self, news: News) {
+        if let Some(sender) = &self.news {
+            let (heard, answer) = sync_channel(1);
+            if sender.send((news, heard)).is_ok() {
+                let _ = answer.recv();
+            }
+        }
+    }
+}
+
+impl Observer for Messenger {
+    fn progress(&mut self, at: &Progress) -> ControlFlow<Halt> {
+        self.tell(News::Step(*at));
+        if self.stopped() { ControlFlow::Break(Halt::Interrupted) } else { ControlFlow::Continue(()) }
+    }
+
+    fn decided(&mut self, what: &str) {
+        self.tell(News::Decided(what.to_owned()));
+    }
+}
+
+/// Keeps the steps, and passes them on.
+struct Recorder {
+    inner: Messenger,
+    history: Arc<Mutex<Vec<Progress>>>,
+    seen: usize,
+    every: usize,
+}
+
+impl Observer for Recorder {
+    fn progress(&mut self, at: &Progress) -> ControlFlow<Halt> {
+        if self.seen % self.every == 0 && at.iteration > 0 {
+            let mut history = self.history.lock().unwrap_or_else(PoisonError::into_inner);
+            history.push(*at);
+            if history.len() > HISTORY {
+                let mut keep = false;
+                history.retain(|_| {
+                    keep = !keep;
+                    keep
+                });
+                self.every *= 2;
+            }
+        }
+        self.seen += 1;
+        self.inner.progress(at)
+    }
+
+    fn decided(&mut self, what: &str) {
+        self.inner.decided(what);
+    }
+}
+
+/// What came of watched work.
+pub(crate) struct Watched<T> {
+    pub(crate) result: Result<T>,
+    pub(crate) history: Vec<Progress>,
+    /// What Ctrl-C or the listener raised meanwhile.
+    pub(crate) raised: Option<PyErr>,
+}
+
+impl<T> Watched<T> {
+    /// The result, unless something was raised.
+    pub(crate) fn unless_raised(self) -> PyResult<T> {
+        match self.raised {
+            Some(error) => Err(error),
+            None => self.result.map_err(raise),
+        }
+    }
+}
+
+/// How work is watched.
+pub(crate) struct Watching<'py> {
+    pub(crate) threads: Option<usize>,
+    pub(crate) time_limit: Option<f64>,
+    /// Called with a kind of news and a dictionary of figures; work stops where it says `True`.
+    pub(crate) listener: Option<Bound<'py, PyAny>>,
+}
+
+impl Watching<'_> {
+    /// Does the work, and listens to it.
+    pub(crate) fn run<T: Send>(
+        self,
+        py: Python<'_>,
+        work: impl FnOnce(&mut dyn Observer, &Messenger) -> Result<T> + Send,
+    ) -> PyResult<Watched<T>> {
+        let limit = self.time_limit.map(limit).transpose()?;
+        let pool = pool(self.threads)?;
+        let listener = self.listener.map(Bound::unbind);
+        let (sender, news) = channel();
+        let stop = Arc::new(AtomicBool::new(false));
+        let messenger = Messenger { stop: Arc::clone(&stop), news: listener.is_some().then_some(sender) };
+        let history = Arc::new(Mutex::new(Vec::new()));
+        let recorder = Recorder { inner: messenger.clone(), history: Arc::clone(&history), seen: 0, every: 1 };
+        let (done, finished) = sync_channel(1);
+        let (result, raised) = py.detach(move || {
+            std::thread::scope(|scope| {
+                let worker = scope.spawn(move || {
+                    let result = pool.install(move || work(&mut Budget::new(limit, recorder), &messenger));
+                    let _ = done.send(());
+                    result
+                });
+                let raised = listen(&news, &finished, listener.as_ref(), &stop);
+                match worker.join() {
+                    Ok(result) => (result, raised),
+                    Err(panic) => std::panic::resume_unwind(panic),
+                }
+            })
+        });
+        let history = std::mem::take(&mut *history.lock().unwrap_or_else(PoisonError::into_inner));
+        Ok(Watched { result, history, raised })
+    }
+}
+
+fn limit(seconds: f64) -> PyResult<Duration> {
+    Duration::try_from_secs_f64(seconds)
+        .ok()
+        .filter(|limit| !limit.is_zero())
+        .ok_or_else(|| PyValueError::new_err(format!("`time_limit`: {seconds} is not a number of seconds above zero")))
+}
+
+/// Hands news on and looks for signals until the work is done. What they raise stops it.
+fn listen(
+    news: &Receiver<(News, SyncSender<()>)>,
+    finished: &Receiver<()>,
+    listener: Option<&Py<PyAny>>,
+    stop: &AtomicBool,
+) -> Option<PyErr> {
+    let mut raised = None;
+    let mut asked = |answer: PyResult<bool>| match answer {
+        Ok(false) => {}
+        Ok(true) => stop.store(true, Ordering::SeqCst),
+        Err(error) => {
+            stop.store(true, Ordering::SeqCst);
+            raised.get_or_insert(error);
+        }
+    };
+    let signals = || Python::attach(|py| py.check_signals().map(|()| false));
+    match listener {
+        None => {
+            while finished.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
+                asked(signals());
+            }
+        }
+        Some(listener) => loop {
+            match news.recv_timeout(PATIENCE) {
+                Ok((news, heard)) => {
+                    if !stop.load(Ordering::SeqCst) {
+                        asked(Python::attach(|py| tell(py, listener, &news)));
+                    }
+                    let _ = heard.send(());
+                }
+                Err(RecvTimeoutError::Timeout) => asked(signals()),
+                // The messengers are gone, and the work with them.
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+        },
+    }
+    raised
+}
+
+/// Tells the listener; whether it wants the work to stop.
+fn tell(py: Python<'_>, listener: &Py<PyAny>, news: &News) -> PyResult<bool> {
+    py.check_signals()?;
+    let figures = PyDict::new(py);
+    let kind = match news {
+        News::Step(at) => {
+            figures.set_item("iteration", at.iteration)?;
+            figures.set_item("objective", at.primal)?;
+            figures.set_item("bound", at.dual)?;
+            figures.set_item("gap", at.gap)?;
+            figures.set_item("pairs", at.working_set)?;
+            figures.set_item("seconds", at.seconds)?;
+            "step"
+        }
+        News::Advance { done, total } => {
+            figures.set_item("done", done)?;
+            figures.set_item("total", total)?;
+            "advance"
+        }
+        News::Decided(what) => {
+            figures.set_item("message", what)?;
+            "decided"
+        }
+    };
+    listener.call1(py, (kind, figures))?.bind(py).is_truthy()
+}

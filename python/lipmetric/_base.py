@@ -1,0 +1,294 @@
+"""What every estimator does: scikit-learn's manners around a fit of the library."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
+
+from ._core import Model, counterfactuals_of, fit_native, request_for, warn_unless_converged
+from ._frames import class_name, columns_of, is_frame, label_name
+from ._parameters import call, threads_of, to_spec
+
+Array = npt.NDArray[np.float64]
+
+
+def settle_ties(scores: Array, codes: npt.NDArray[Any]) -> Array:
+    """The same scores, but of classes with the same one that which was predicted is ahead, by as little as can be."""
+    rows = np.arange(len(codes))
+    top = scores.max(axis=1)
+    behind = scores.argmax(axis=1) != codes
+    scores[rows[behind], codes[behind]] = np.nextafter(top[behind], np.inf)
+    return scores
+
+
+def _has_probabilities(estimator: Any) -> bool:
+    """A function has none unless it was calibrated."""
+    if not getattr(estimator, "calibrate", True):
+        raise AttributeError("predict_proba is available with calibrate=True only")
+    return True
+
+
+class Predicting(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A classifier by a fitted model of the library."""
+
+    _method: ClassVar[str]
+
+    model_: Model
+    classes_: npt.NDArray[Any]
+    n_features_in_: int
+    n_jobs: int | None
+
+    def _recipe(self) -> dict[str, Any]:
+        """The parameters that are no parameters of the method."""
+        raise NotImplementedError
+
+    def _spec(self) -> tuple[dict[str, Any], Any]:
+        """The method with its parameters, and where it begins."""
+        own = {name: value for name, value in self.get_params(deep=False).items() if name in self._method_parameters()}
+        return to_spec({"method": self._method}, own, self.classes_)
+
+    @classmethod
+    def _method_parameters(cls) -> frozenset[str]:
+        raise NotImplementedError
+
+    def _read(self, X: Any, y: Any) -> tuple[Any, npt.NDArray[Any]]:
+        if is_frame(X):
+            validate_data(self, X, skip_check_array=True)
+            if y is None:
+                raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None")
+            y = column_or_1d(y, warn=True)
+            check_consistent_length(X, y)
+            rows = columns_of(X)
+        else:
+            rows, y = validate_data(self, X, y, dtype=[np.float64, np.float32], ensure_all_finite=self._finite())
+        check_classification_targets(y)
+        return rows, y
+
+    def _rows(self, X: Any) -> Any:
+        check_is_fitted(self)
+        if is_frame(X):
+            validate_data(self, X, reset=False, skip_check_array=True)
+            return columns_of(X)
+        return validate_data(self, X, reset=False, dtype=[np.float64, np.float32], ensure_all_finite=self._finite())
+
+    def _finite(self) -> bool | str:
+        """What is refused at once: infinite numbers, and missing ones where nothing fills them."""
+        return True if self._recipe()["fill"] == "error" else "allow-nan"
+
+    def _ask(self, what: Callable[..., Any], X: Any) -> Any:
+        """Asks the model about rows; its messages name parameters as Python does."""
+        return call(what, self._rows(X), getattr(self, "unseen", "error"), threads_of(self.n_jobs))
+
+    def fit(self, X: Any, y: Any) -> Any:
+        """Learns from labelled rows.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features), or a frame of pandas or polars
+            Numbers; NaN is a missing value. The columns of a frame may be categories and truth values, too.
+        y : array of shape (n_samples,)
+            The class of each row: numbers or texts.
+
+        Returns
+        -------
+        self
+            The fitted estimator. After Ctrl-C it holds the best that was found, and ``KeyboardInterrupt`` is raised.
+        """
+        rows, labels = self._read(X, y)
+        self.classes_, codes = np.unique(labels, return_inverse=True)
+        names = [class_name(c) for c in self.classes_.tolist()]
+        spec, start = self._spec()
+        recipe = self._recipe()
+        watched = {name: recipe.pop(name) for name in ("verbose", "callback") if name in recipe}
+        if recipe.pop("warm_start", False) and start is None:
+            start = getattr(self, "components_", None)
+        request = request_for(spec, label=label_name(y, rows), **recipe)
+        try:
+            model = fit_native(rows, (names, codes.reshape(-1).astype(np.uint32)), request, start=start, **watched)
+        except BaseException as error:
+            if isinstance(getattr(error, "model", None), Model):
+                self._adopt(error.model)  # type: ignore[attr-defined]
+            raise
+        self._adopt(model)
+        warn_unless_converged(model, type(self).__name__, 2)
+        return self
+
+    def _adopt(self, model: Model) -> None:
+        """Takes over what was learned."""
+        self.model_ = model
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """The class of each row."""
+        codes = self._ask(self._native.predict, X)
+        return np.asarray(self.classes_[codes])
+
+    @property
+    def _native(self) -> Any:
+        check_is_fitted(self)
+        return self.model_._native
+
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> Array:
+        """The share of the neighbours' votes for each class or, where a function predicts, its calibrated probability. The
+        predicted class is ahead by the smallest number that there is where several have the same share."""
+        told = self._ask(self._native.explain, X)
+        if told["shares"] is None:
+            raise ValueError("there are no probabilities: too few rows could be held out to calibrate them")
+        return settle_ties(told["shares"], told["code"]) if self._votes() else told["shares"]
+
+    def decision_function(self, X: Any) -> Array:
+        """A score for each class, the largest of which is predicted: the value of the function, or the share of the votes. For
+        two classes a single one, positive for the second class."""
+        told = self._ask(self._native.explain, X)
+        scores = told["values"] if told["values"] is not None else told["shares"]
+        scores = settle_ties(scores, told["code"])
+        return np.asarray((scores[:, 1] - scores[:, 0]) / 2 if len(self.classes_) == 2 else scores)
+
+    def _votes(self) -> bool:
+        return "vote" in self.model_.description["classifier"]
+
+    def _repr_html_inner(self) -> str:
+        diagram: str = super()._repr_html_inner()
+        return diagram + self.model_._repr_html_() if hasattr(self, "model_") else diagram
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self._recipe()["fill"] != "error"
+        return tags
+
+
+class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Predicting):  # type: ignore[misc]
+    """An estimator that learns a distance: it maps rows, and classifies by it.
+
+    Attributes
+    ----------
+    components_ : array of shape (n_components, n_features)
+        The learned map ``L``: the distance of two rows is the length of ``L`` times their difference. Its columns are the
+        features as given, before they are scaled; a category has one for each level.
+    classes_, n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
+    n_iter_ : int
+        Steps of the fit.
+    objective_, dual_gap_ : float or None
+        The objective, and the certified relative gap to the best possible one, where the method has them.
+    status_ : str
+        How the fit ended.
+    c_, c_max_ : float or None
+        The trade-off that was used, and the one at which the best metric is zero, where the method has them.
+    history_ : dict of arrays
+        iteration, objective, bound, gap and seconds of each step.
+    model_ : lipmetric.Model
+        Everything else; ``model_.save`` writes the file that the command line reads.
+    """
+
+    components_: Array
+    n_iter_: int
+    objective_: float | None
+    dual_gap_: float | None
+    status_: str
+    c_: float | None
+    c_max_: float | None
+    history_: dict[str, npt.NDArray[Any]]
+
+    def _adopt(self, model: Model) -> None:
+        super()._adopt(model)
+        outcome = model.outcome
+        self.components_ = model.components
+        self.n_iter_ = max(1, int(outcome["iterations"]))
+        self.objective_, self.dual_gap_, self.status_ = outcome["objective"], outcome["gap"], outcome["status"]
+        self.c_, self.c_max_ = outcome["c"], outcome["c_max"]
+        self.history_ = model.history
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.components_.shape[0])
+
+    def transform(self, X: Any) -> Any:
+        """The rows as the learned map gives them: Euclidean distances between them are the learned ones.
+
+        It is ``X @ components_.T``, shifted by the mean where the features are scaled (``scaling``). Single precision stays
+        single precision.
+        """
+        mapped = self._ask(self._native.transform, X)
+        single = getattr(X, "dtype", None) == np.float32
+        return mapped.astype(np.float32) if single else mapped
+
+    def get_mahalanobis_matrix(self) -> Array:
+        """``M = L.T @ L``, on the features as given."""
+        check_is_fitted(self)
+        return np.asarray(self.components_.T @ self.components_)
+
+    def get_metric(self) -> Callable[..., float]:
+        """The learned distance as a function ``metric(u, v, squared=False)``, for whatever takes one."""
+        check_is_fitted(self)
+        components = self.components_.T.copy()
+
+        def metric(u: Any, v: Any, squared: bool = False) -> float:
+            """The learned distance of two rows."""
+            mapped = (np.asarray(u, dtype=np.float64) - np.asarray(v, dtype=np.float64)) @ components
+            return float(mapped @ mapped) if squared else float(np.sqrt(mapped @ mapped))
+
+        return metric
+
+    def pair_distance(self, pairs: Any) -> Array:
+        """The learned distance of each pair of rows: ``pairs`` has the shape (n_pairs, 2, n_features)."""
+        check_is_fitted(self)
+        pairs = np.asarray(pairs, dtype=np.float64)
+        if pairs.ndim != 3 or pairs.shape[1] != 2 or pairs.shape[2] != self.components_.shape[1]:
+            raise ValueError(f"pairs of the shape {pairs.shape}; give (n_pairs, 2, {self.components_.shape[1]})")
+        return np.asarray(np.linalg.norm((pairs[:, 0] - pairs[:, 1]) @ self.components_.T, axis=1))
+
+    def pair_score(self, pairs: Any) -> Array:
+        """The negative distance of each pair: higher is more similar."""
+        return -self.pair_distance(pairs)
+
+    def predict_radius(self, X: Any, *, norm: str = "l2", space: str = "learned", kind: str = "bound") -> Array:
+        """How far each row may move before its predicted class can change, certified; see :meth:`lipmetric.Model.radii`."""
+        rows = self._rows(X)
+        unseen, threads = getattr(self, "unseen", "error"), threads_of(self.n_jobs)
+        return np.asarray(call(self._native.radii, rows, (norm, space, kind), unseen, threads)[1])
+
+    def counterfactual(self, X: Any, *, space: str = "input") -> dict[str, Any]:
+        """The nearest row of another class for each row; see :meth:`lipmetric.Model.counterfactuals`."""
+        rows = self._rows(X)
+        unseen, threads = getattr(self, "unseen", "error"), threads_of(self.n_jobs)
+        return counterfactuals_of(self._native, rows, space, unseen, threads, self.classes_)
+
+    @property
+    def values_(self) -> Array | None:
+        """The learned function on the training rows, for each row's own class; ``None`` where none was learned."""
+        check_is_fitted(self)
+        return self.model_.values
+
+    @property
+    def suspect_rows_(self) -> npt.NDArray[np.intp] | None:
+        """The training rows whose labels the learned function does not believe, the most doubtful first."""
+        values = self.values_
+        if values is None:
+            return None
+        order = np.argsort(values, kind="stable")
+        return np.asarray(order[values[order] < 0.0])
+
+    @property
+    def margins_(self) -> dict[str, Any]:
+        """Margins, diameters and ratios of the training rows under the learned distance."""
+        check_is_fitted(self)
+        return self.model_.margins()
+
+    @property
+    def support_pairs_(self) -> list[tuple[int, int, str, float]] | None:
+        """The pairs of rows that determine the optimum; ``None`` unless the fit kept its certificate."""
+        check_is_fitted(self)
+        return self.model_.support_pairs
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags

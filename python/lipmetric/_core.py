@@ -1,0 +1,486 @@
+"""The functional core: fit, load and use models, on NumPy alone."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _lipmetric
+from ._frames import class_name, is_frame, label_name, labels_of, named_classes, rows_of
+from ._parameters import base_spec, call, threads_of, to_classifier, to_json, to_spec
+
+Array = npt.NDArray[np.float64]
+#: Called with the figures of a step; ends the fit by returning ``True``.
+Callback = Callable[[dict[str, Any]], Any]
+
+
+class NotConverged(UserWarning):
+    """A fit ended before it reached its tolerance. With scikit-learn installed it is also a ``ConvergenceWarning``."""
+
+
+def not_converged() -> type[Warning]:
+    """The warning of a fit that has not converged: scikit-learn's own where that is loaded."""
+    exceptions = sys.modules.get("sklearn.exceptions")
+    return exceptions.ConvergenceWarning if exceptions is not None else NotConverged
+
+
+class Progress:
+    """Prints how a fit goes on: at ``verbose=1`` a line that is written over, from 2 on a line for each step."""
+
+    def __init__(self, verbose: int, callback: Callback | None) -> None:
+        self.verbose, self.callback = int(verbose), callback
+        self.shown, self.width = 0.0, 0
+
+    def __call__(self, kind: str, figures: dict[str, Any]) -> bool:
+        if self.verbose:
+            self.show(kind, figures)
+        return kind == "step" and self.callback is not None and bool(self.callback(figures))
+
+    def show(self, kind: str, figures: dict[str, Any]) -> None:
+        """Prints a line, unless one has just been printed."""
+        if kind == "decided":
+            self.line(figures["message"])
+            return
+        now = time.monotonic()
+        if self.verbose < 2 and now - self.shown < 0.1:
+            return
+        self.shown = now
+        if kind == "advance":
+            text = f"{figures['done']} of {figures['total']} fits"
+        else:
+            parts = [f"{name} {figures[name]:.6g}" for name in ("objective", "bound", "gap") if figures[name] is not None]
+            text = ", ".join([f"iteration {figures['iteration']}", *parts, f"{figures['seconds']:.1f} s"])
+        if self.verbose > 1:
+            self.line(text)
+        else:
+            sys.stderr.write("\r" + text.ljust(self.width))
+            sys.stderr.flush()
+            self.width = len(text)
+
+    def line(self, text: str) -> None:
+        """Prints a line of its own."""
+        self.close()
+        sys.stderr.write(text + "\n")
+
+    def close(self) -> None:
+        """Ends a line that would have been written over."""
+        if self.width:
+            sys.stderr.write("\r" + " " * self.width + "\r")
+            sys.stderr.flush()
+            self.width = 0
+
+
+def listening(verbose: int, callback: Callback | None) -> Progress | None:
+    """What hears of a fit; none where nobody asked, so that the fit is not held up."""
+    return Progress(verbose, callback) if verbose or callback is not None else None
+
+
+class Model:
+    """A fitted model: everything between a raw row and its predicted class.
+
+    :func:`lipmetric.fit` and :func:`lipmetric.load` make one. It is the same as the file that the command line writes and
+    reads, and predicts the same to the last bit. A pickle of it holds the bytes of that file.
+
+    >>> import lipmetric
+    >>> X, y = lipmetric.datasets.load_haberman()
+    >>> model = lipmetric.fit(X, y, method="lip-d", c_rel=0.1, k=1)
+    >>> model
+    <lipmetric.Model: lip-d, 3 features, 2 classes, optimal to the tolerance>
+    >>> bool(model.dual_gap <= 1e-6)
+    True
+    """
+
+    def __init__(self, native: _lipmetric.Model) -> None:
+        self._native = native
+        self._described: dict[str, Any] | None = None
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Model:
+        """A model from the bytes of its file."""
+        return cls(_lipmetric.Model.from_bytes(data))
+
+    def to_bytes(self) -> bytes:
+        """The bytes of the model's file: a safetensors file with JSON metadata."""
+        return self._native.to_bytes()
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the model's file, which the command line reads as well: whole, or not at all."""
+        self._native.save(os.fspath(path))
+
+    def __reduce__(self) -> Any:
+        return Model.from_bytes, (self.to_bytes(),)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Model) and self.to_bytes() == other.to_bytes()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def description(self) -> dict[str, Any]:
+        """Everything about the model that is no array: spec, outcome, preparation, names."""
+        if self._described is None:
+            self._described = self._native.describe()
+        return self._described
+
+    @property
+    def method(self) -> str:
+        """The name of the method."""
+        return str(self.description["method"])
+
+    @property
+    def spec(self) -> dict[str, Any]:
+        """The method and its parameters as given; ``lipmetric fit --spec`` reads the same."""
+        return dict(self.description["spec"])
+
+    @property
+    def outcome(self) -> dict[str, Any]:
+        """The figures of the fit: status, objective, lower bound (``dual``), gap, iterations, notes."""
+        return dict(self.description["outcome"])
+
+    @property
+    def status(self) -> str:
+        """How the fit ended, in a word: ``optimal``, ``iteration_limit``, ``interrupted``, ..."""
+        return str(self.outcome["status"])
+
+    @property
+    def converged(self) -> bool:
+        """Whether the fit did what was asked of it."""
+        return bool(self.description["converged"])
+
+    @property
+    def objective(self) -> float | None:
+        """The objective at the learned metric, where the method has one."""
+        value: float | None = self.outcome["objective"]
+        return value
+
+    @property
+    def dual_gap(self) -> float | None:
+        """The certified relative gap to the best possible objective, where the method proves one."""
+        value: float | None = self.outcome["gap"]
+        return value
+
+    @property
+    def classes(self) -> npt.NDArray[Any]:
+        """The classes: whole numbers, numbers, truth values or texts, whichever their names are."""
+        return named_classes(self.description["classes"])
+
+    @property
+    def feature_names(self) -> list[str]:
+        """The columns that the metric is on: a feature each, or ``feature=level`` for a level of a category."""
+        return list(self.description["feature_names"])
+
+    @property
+    def factor(self) -> Array:
+        """The factor ``L`` on the prepared features, rank x features: distances are those of ``L x``."""
+        return self._native.factor()
+
+    @property
+    def components(self) -> Array:
+        """The same on the features before they are scaled: ``transform(X)`` is ``X @ components.T`` but for a shift."""
+        return self._native.components()
+
+    @property
+    def spectrum(self) -> Array:
+        """The eigenvalues of the metric, largest first."""
+        return np.array(self._native.spectrum())
+
+    @property
+    def values(self) -> Array | None:
+        """The learned function on the training rows, for each row's own class; below zero it holds the label for wrong."""
+        found: Array | None = self._native.training_rows()["values"]
+        return found
+
+    @property
+    def history(self) -> dict[str, npt.NDArray[Any]]:
+        """The steps of the fit: iteration, objective, bound, gap, seconds. Empty for a model from a file."""
+        return self._native.history()
+
+    @property
+    def support_pairs(self) -> list[tuple[int, int, str, float]] | None:
+        """The pairs of rows that determine the optimum: two rows, what they determine, their multiplier. The largest
+        multiplier is first. ``None`` unless the fit kept its certificate (``certificate=True``)."""
+        pairs = self._native.support_pairs()
+        return None if pairs is None else [(a, b, what, weight) for a, b, what, weight in pairs]
+
+    def margins(self) -> dict[str, Any]:
+        """Margins, diameters and ratios of the training rows under the learned distance."""
+        return dict(self._native.margins())
+
+    def verify(self, limit: float = 1e10) -> dict[str, Any]:
+        """Checks the certificate in exact arithmetic, by at most ``limit`` multiplications of 64-bit words: needs a fit with
+        ``certificate=True``."""
+        return dict(self._native.verify(limit))
+
+    def predict(self, X: Any, *, unseen: str = "error") -> npt.NDArray[Any]:
+        """The class of each row. ``unseen="ignore"`` accepts levels of a category that training did not have.
+
+        >>> import lipmetric
+        >>> X, y = lipmetric.datasets.load_haberman()
+        >>> lipmetric.fit(X, y, method="nn").predict(X[:3])
+        array([1, 1, 1])
+        """
+        return self.classes[self._native.predict(rows_of(X), unseen)]
+
+    def predict_proba(self, X: Any, *, unseen: str = "error") -> Array:
+        """A row for each row: the share of the votes of each class or, of a function, its calibrated probability."""
+        shares = self._native.explain(rows_of(X), unseen)["shares"]
+        if shares is None and len(X) > 0:
+            raise ValueError("the model has no probabilities, as no rows could be held out to calibrate them; see `explain`")
+        return np.empty((0, len(self.classes))) if shares is None else shares
+
+    def explain(self, X: Any, *, unseen: str = "error") -> dict[str, Any]:
+        """What each prediction rests on: ``code`` (of the class), ``shares``, ``values``, ``neighbours`` and their
+        ``distances``, the distance to the ``nearest`` row, and the ``margin``: how much farther the nearest row of another
+        class is than that of the predicted one."""
+        told = dict(self._native.explain(rows_of(X), unseen))
+        if told["neighbours"] is not None:
+            told["neighbours"] = told["neighbours"].astype(np.intp)
+        return told
+
+    def radii(
+        self, X: Any, *, norm: str = "l2", space: str = "learned", kind: str = "bound", unseen: str = "error"
+    ) -> Array:
+        """How far each row may move before its predicted class can change, certified. ``space`` says where that is measured:
+        in the ``"learned"`` distance, on the ``"prepared"`` features, or in the units of the ``"input"``; ``norm`` how, on the
+        latter two: ``"l2"``, ``"linf"`` or ``"l1"``. ``kind="exact"`` takes longer, where ``"bound"`` may be too small.
+
+        >>> import lipmetric
+        >>> X, y = lipmetric.datasets.load_haberman()
+        >>> model = lipmetric.fit(X, y, method="lip-i")
+        >>> bool((model.radii(X, space="input", norm="linf") >= 0).all())
+        True
+        """
+        return np.asarray(call(self._native.radii, rows_of(X), (norm, space, kind), unseen)[1])
+
+    def counterfactuals(self, X: Any, *, space: str = "input", unseen: str = "error") -> dict[str, Any]:
+        """The nearest row of another class for each row, where only numbers change: ``classes``, ``distance``, ``rows`` and
+        ``changes``, with a column for each feature. NaN stands for features that are no numbers; where no change gives
+        another class the distance is infinite. For one neighbour, or the paper's function."""
+        return counterfactuals_of(self._native, rows_of(X), space, unseen, None, self.classes)
+
+    def transform(self, X: Any, *, unseen: str = "error") -> Array:
+        """The rows as the learned map gives them: Euclidean distances between them are the learned ones."""
+        return self._native.transform(rows_of(X), unseen)
+
+    def get_mahalanobis_matrix(self) -> Array:
+        """``M``, on the features before they are scaled."""
+        components = self.components
+        return components.T @ components
+
+    def __repr__(self) -> str:
+        about = self.description
+        features, classes = len(about["feature_names"]), len(about["classes"])
+        return f"<lipmetric.Model: {self.method}, {features} features, {classes} classes, {about['ended']}>"
+
+    def _repr_html_(self) -> str:
+        from ._html import model_html
+
+        return model_html(self)
+
+
+def counterfactuals_of(native: Any, rows: Any, space: str, unseen: str, threads: int | None, classes: Any) -> dict[str, Any]:
+    """Counterfactuals with the names of their classes, ``None`` where there is none."""
+    found = dict(call(native.counterfactuals, rows, space, unseen, threads))
+    codes = found.pop("code")
+    return {"classes": [None if code < 0 else classes[code] for code in codes], **found}
+
+
+def request_for(
+    spec: Mapping[str, Any],
+    *,
+    classifier: Any,
+    k: Any,
+    weights: Any,
+    scaling: str,
+    fill: str,
+    label: str = "label",
+    certificate: bool = False,
+    n_jobs: int | None = None,
+    time_limit: float | None = None,
+) -> str:
+    """Everything of a fit but the rows, as the library reads it."""
+    request = {
+        "spec": spec,
+        "classifier": to_classifier(classifier, k, weights),
+        "scaling": scaling,
+        "fill": fill,
+        "label": label,
+        "certificate": bool(certificate),
+        "threads": threads_of(n_jobs),
+        "time_limit": time_limit,
+    }
+    return to_json(request)
+
+
+def fit_native(
+    rows: Any,
+    labels: tuple[Sequence[str], npt.NDArray[np.uint32]],
+    request: str,
+    *,
+    start: Any = None,
+    triplets: Any = None,
+    verbose: int = 0,
+    callback: Callback | None = None,
+) -> Model:
+    """A fit by the library. What Ctrl-C raises has the best model so far as its ``model``."""
+    listener = listening(verbose, callback)
+    if start is not None:
+        start = np.asarray(start, dtype=np.float64)
+    if triplets is not None:
+        triplets = np.asarray(triplets, dtype=np.int64).tolist()
+    try:
+        return Model(call(_lipmetric.fit, rows, labels, request, start, triplets, listener))
+    except BaseException as error:
+        if isinstance(getattr(error, "model", None), _lipmetric.Model):
+            error.model = Model(error.model)  # type: ignore[attr-defined]
+        raise
+    finally:
+        if listener is not None:
+            listener.close()
+
+
+def warn_unless_converged(model: Model, name: str, stacklevel: int) -> None:
+    """Warns of a fit that ended early."""
+    if not model.converged:
+        text = f"{name}: {model.description['ended']}; raise `max_iter`, or accept a larger `tol`"
+        warnings.warn(text, not_converged(), stacklevel=stacklevel + 1)
+
+
+def fit(
+    X: Any,
+    y: Any,
+    method: str | Mapping[str, Any] = "auto",
+    *,
+    classifier: Any = "nearest",
+    k: int | str | None = None,
+    weights: str = "uniform",
+    scaling: str = "standard",
+    fill: str = "median",
+    certificate: bool = False,
+    triplets: Any = None,
+    start: Any = None,
+    n_jobs: int | None = None,
+    time_limit: float | None = None,
+    verbose: int = 0,
+    callback: Callback | None = None,
+    **params: Any,
+) -> Model:
+    """Learns a distance from labelled rows, and how to predict by it.
+
+    ``X`` is an array of numbers (NaN where one is missing), or a frame of pandas or polars whose columns may be numbers, truth
+    values or categories. ``method`` is a name such as ``"auto"``, ``"lip-d"`` or ``"lmnn"``, or a whole spec as
+    ``Model.spec`` has it; ``params`` are its parameters by the names of the estimators. ``k`` neighbours vote, ``"auto"`` if
+    the method is; ``classifier="extension"`` predicts by the paper's function.
+
+    A fit that ends early warns and keeps the best metric so far. Ctrl-C stops it within a moment; the ``KeyboardInterrupt`` has
+    the best model so far as its ``model``.
+
+    >>> import lipmetric
+    >>> X, y = lipmetric.datasets.load_haberman()
+    >>> model = lipmetric.fit(X, y, method="lmnn", n_neighbors=2, k=3)
+    >>> model.transform(X).shape
+    (306, 3)
+    """
+    classes, codes = labels_of(y)
+    if isinstance(method, Mapping):
+        spec, init = dict(method), None
+        if params:
+            raise TypeError(f"`method` is a whole spec: put `{next(iter(params))}` into it")
+    else:
+        spec, init = to_spec(base_spec(method), params, classes)
+    rows = rows_of(X)
+    request = request_for(
+        spec,
+        classifier=classifier,
+        k=("auto" if spec["method"] == "auto" else 1) if k is None else k,
+        weights=weights,
+        scaling=scaling,
+        fill=fill,
+        label=label_name(y, rows),
+        certificate=certificate,
+        n_jobs=n_jobs,
+        time_limit=time_limit,
+    )
+    names = [class_name(c) for c in classes.tolist()]
+    model = fit_native(
+        rows,
+        (names, codes),
+        request,
+        start=init if start is None else start,
+        triplets=triplets,
+        verbose=verbose,
+        callback=callback,
+    )
+    warn_unless_converged(model, model.method, 2)
+    return model
+
+
+def load(path: str | os.PathLike[str]) -> Model:
+    """Reads a model's file, of the command line or of :meth:`Model.save`."""
+    return Model(_lipmetric.Model.load(os.fspath(path)))
+
+
+def path(
+    X: Any,
+    y: Any,
+    method: str = "lip-i",
+    *,
+    points: int = 25,
+    most: float = 0.9,
+    least: float = 0.001,
+    scaling: str = "standard",
+    fill: str = "median",
+    n_jobs: int | None = None,
+    time_limit: float | None = None,
+    verbose: int = 0,
+    callback: Callback | None = None,
+    **params: Any,
+) -> list[dict[str, Any]]:
+    """A regularisation path: a certified distance for each of a sequence of trade-offs, from ``most`` down to ``least`` of
+    ``c_max``, in equal ratios.
+
+    Each point is a dictionary with ``c_rel``, ``outcome``, ``components`` and ``support``, the pairs of rows that determine
+    the distance.
+
+    >>> import lipmetric
+    >>> X, y = lipmetric.datasets.load_haberman()
+    >>> points = lipmetric.path(X, y, "lip-d", points=3, slack="pair")
+    >>> [round(p["c_rel"], 3) for p in points]
+    [0.9, 0.03, 0.001]
+    >>> all(p["outcome"]["gap"] < 1e-6 for p in points)
+    True
+    """
+    if points < 1 or not 0 < least <= most < 1:
+        raise ValueError(f"`points`, `most`, `least`: {points}, {most} and {least} are no path; give 0 < least <= most < 1")
+    classes, codes = labels_of(y)
+    spec, _ = to_spec(base_spec(method), params, classes)
+    rows = rows_of(X)
+    request = request_for(
+        spec, classifier="nearest", k=1, weights="uniform", scaling=scaling, fill=fill, n_jobs=n_jobs, time_limit=time_limit
+    )
+    fractions = [float(f) for f in np.geomspace(most, least, points)]
+    listener = listening(verbose, callback)
+    names = [class_name(c) for c in classes.tolist()]
+    try:
+        found: list[dict[str, Any]] = call(_lipmetric.path, rows, (names, codes), request, fractions, listener)
+        return found
+    finally:
+        if listener is not None:
+            listener.close()
+
+
+def threads() -> int:
+    """How many threads a call takes where ``n_jobs`` is ``None``: the first of the variables ``LIPMETRIC_NUM_THREADS``,
+    ``RAYON_NUM_THREADS`` and ``OMP_NUM_THREADS`` that is set, else as many as there are processors. joblib sets the last one
+    for its workers. Results are the same bits for any number of threads."""
+    return _lipmetric.used_threads()
+
+
+__all__ = ["Model", "NotConverged", "fit", "is_frame", "load", "path", "threads"]

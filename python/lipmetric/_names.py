@@ -1,0 +1,17 @@
+"""Where each estimator is: they are imported when they are first asked for.
+
+Written by python/generate.py from the methods of the library: change those, or the script.
+"""
+
+ESTIMATORS = {
+    "AutoMetric": "._estimators",
+    "Euclidean": "._estimators",
+    "LMML": "._estimators",
+    "LMNN": "._estimators",
+    "Lip": "._estimators",
+    "LipLocal": "._estimators",
+    "LipschitzClassifier": "._estimators",
+    "MCML": "._estimators",
+    "NCA": "._estimators",
+    "KNeighborsClassifier": "._neighbors",
+}

@@ -1,0 +1,62 @@
+"""Nearest neighbours by the library's exact index."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ._base import Predicting
+
+
+class KNeighborsClassifier(Predicting):
+    """Majority vote of the nearest training rows, by exact search.
+
+    Rows are taken as they are, neither scaled nor filled. Of classes with equally many votes it is the one whose nearest row is
+    nearest.
+
+    Parameters
+    ----------
+    n_neighbors : int or "auto", default=5
+        How many rows vote; ``"auto"`` chooses by leave-one-out.
+    weights : {"uniform", "distance"}, default="uniform"
+        Whether votes count the same, or by the inverse of the distance.
+    n_jobs : int or None, default=None
+        Threads; see :func:`lipmetric.threads`.
+
+    Examples
+    --------
+    >>> from lipmetric import KNeighborsClassifier
+    >>> knn = KNeighborsClassifier(n_neighbors=1).fit([[0.0], [1.0], [5.0]], ["a", "a", "b"])
+    >>> knn.predict([[0.2], [3.5]])
+    array(['a', 'b'], dtype='<U1')
+    """
+
+    _method = "euclidean"
+
+    def __init__(
+        self, n_neighbors: int | str = 5, *, weights: str = "uniform", n_jobs: int | None = None
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.weights = weights
+        self.n_jobs = n_jobs
+
+    @classmethod
+    def _method_parameters(cls) -> frozenset[str]:
+        return frozenset()
+
+    def _recipe(self) -> dict[str, Any]:
+        return {
+            "classifier": "nearest",
+            "k": self.n_neighbors,
+            "weights": self.weights,
+            "scaling": "none",
+            "fill": "error",
+            "n_jobs": self.n_jobs,
+        }
+
+    def kneighbors(self, X: Any, return_distance: bool = True) -> Any:
+        """The numbers of the nearest training rows of each row, and their distances, nearest first."""
+        told = self._ask(self._native.explain, X)
+        rows = told["neighbours"].astype(np.intp)
+        return (told["distances"], rows) if return_distance else rows

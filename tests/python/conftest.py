@@ -1,0 +1,37 @@
+"""The program and the data that the tests share."""
+
+import os
+import pathlib
+import subprocess
+
+import numpy as np
+import pytest
+
+
+@pytest.fixture(scope="session")
+def program():
+    """Runs the command line."""
+    path = str(pathlib.Path(os.environ["LIPMETRIC"]).resolve())
+
+    def run(*args, cwd):
+        return subprocess.run([path, *map(str, args)], cwd=cwd, check=True, capture_output=True, text=True).stdout
+
+    return run
+
+
+@pytest.fixture
+def blobs():
+    """Three classes in four features, of which two say something."""
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1, 2], 30)
+    X = rng.normal(size=(90, 4))
+    X[:, 0] += 2.0 * y
+    X[:, 1] -= 1.5 * (y == 1)
+    return X * [1.0, 10.0, 0.1, 3.0], y
+
+
+@pytest.fixture
+def two(blobs):
+    """Two of the classes, with names."""
+    X, y = blobs
+    return X[:60], np.array(["left", "right"])[y[:60]]

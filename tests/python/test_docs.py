@@ -1,0 +1,88 @@
+"""Every block of Python in the documents runs as it stands."""
+
+import json
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+pytest.importorskip("sklearn")
+pytest.importorskip("pandas")
+
+ROOT = pathlib.Path(__file__).parents[2]
+
+
+def blocks(text):
+    """The blocks of Python, those in tabs as well."""
+    found = re.findall(r"^( *)```python\n(.*?)^\1```$", text, flags=re.MULTILINE | re.DOTALL)
+    return [textwrap.dedent(block) for _, block in found]
+
+
+def commands(text):
+    """What is typed into a terminal, of the program's own commands."""
+    return [shlex.split(line, comments=True)[1:] for line in re.findall(r"^ *\$ (lipmetric .*)$", text, flags=re.MULTILINE)]
+
+
+def test_the_blocks_of_the_python_page_run_one_after_another(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    found = blocks((ROOT / "docs" / "python.md").read_text(encoding="utf-8"))
+    assert len(found) >= 7
+    names = {}
+    for block in found:
+        exec(compile(block, "docs/python.md", "exec"), names)
+    assert "size" in capsys.readouterr().out
+
+
+def test_the_first_page_runs_in_both_languages(tmp_path, monkeypatch, program, capsys):
+    monkeypatch.chdir(tmp_path)
+    program("datasets", "export", "cancer", "-o", "patients.csv", cwd=tmp_path)
+    program("datasets", "export", "cancer", "-o", "new.csv", cwd=tmp_path)
+    page = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    typed = commands(page)
+    assert len(typed) >= 6
+    for command in typed:
+        program(*command, cwd=tmp_path)
+    names = {}
+    for block in blocks(page):
+        exec(compile(block, "docs/index.md", "exec"), names)
+    assert "benign" in capsys.readouterr().out
+
+
+def test_the_site_is_built_without_a_warning(tmp_path):
+    pytest.importorskip("mkdocs")
+    out = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path)],
+        cwd=ROOT, capture_output=True, text=True,
+    )
+    assert out.returncode == 0, out.stderr
+    assert (tmp_path / "index.html").exists()
+
+
+def test_the_blocks_of_the_readme_run(tmp_path, monkeypatch, program, capsys):
+    monkeypatch.chdir(tmp_path)
+    program("datasets", "export", "echo", "-o", "patients.csv", cwd=tmp_path)
+    program("fit", "patients.csv", "--model", "patients.lip", cwd=tmp_path)
+    program("datasets", "export", "echo", "-o", "new.csv", cwd=tmp_path)
+    found = blocks((ROOT / "README.md").read_text(encoding="utf-8"))
+    assert len(found) >= 2
+    names = {}
+    for block in found:
+        exec(compile(block, "README.md", "exec"), names)
+    assert capsys.readouterr().out
+
+
+def test_the_tour_runs(tmp_path, monkeypatch, capsys):
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    monkeypatch.chdir(tmp_path)
+    tour = json.loads((ROOT / "examples" / "tour.ipynb").read_text(encoding="utf-8"))
+    cells = ["".join(cell["source"]) for cell in tour["cells"] if cell["cell_type"] == "code"]
+    names = {}
+    for cell in cells:
+        exec(compile(cell, "examples/tour.ipynb", "exec"), names)
+    names["plt"].close("all")
+    assert "certified gap" in capsys.readouterr().out

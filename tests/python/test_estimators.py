@@ -1,0 +1,227 @@
+"""The estimators: scikit-learn's manners, and what they add."""
+
+import inspect
+import pickle
+
+import numpy as np
+import pytest
+
+sklearn = pytest.importorskip("sklearn")
+
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.neighbors import KNeighborsClassifier as Reference
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import check_estimator
+
+import lipmetric
+from lipmetric._names import ESTIMATORS
+
+LEARNERS = sorted(name for name in ESTIMATORS if name != "KNeighborsClassifier")
+
+#: The labels of these checks are random. The best metric of LMML is then zero, which it says instead of mapping all rows to one
+#: point.
+ZERO = dict.fromkeys(
+    ["check_fit_score_takes_y", "check_dtype_object", "check_supervised_y_2d", "check_fit_idempotent"],
+    "the best metric of random labels is zero",
+)
+
+
+def make(name, **parameters):
+    return getattr(lipmetric, name)(**parameters)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", sorted(ESTIMATORS))
+def test_the_checks_of_scikit_learn_pass(name):
+    expected = ZERO if name == "LMML" else {}
+    results = check_estimator(make(name), expected_failed_checks=expected, on_fail=None, on_skip=None)
+    failed = [(r["check_name"], r["exception"]) for r in results if r["status"] == "failed"]
+    assert not failed
+    assert sum(r["status"] == "passed" for r in results) > 45
+    assert {r["check_name"] for r in results if r["status"] == "xfail"} <= set(expected)
+
+
+@pytest.mark.parametrize("name", sorted(ESTIMATORS))
+def test_parameters_are_stored_untouched(name):
+    parameters = inspect.signature(getattr(lipmetric, name).__init__).parameters
+    marks = {p: object() for p in parameters if p != "self"}
+    learner = make(name, **marks)
+    assert all(learner.get_params()[p] is mark for p, mark in marks.items())
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_the_map_is_the_distance(two, name):
+    X, y = two
+    learner = make(name).fit(X, y)
+    mapped = learner.transform(X)
+    pairs = np.stack([X[:20], X[20:40]], axis=1)
+    expected = np.linalg.norm(mapped[:20] - mapped[20:40], axis=1)
+    np.testing.assert_allclose(learner.pair_distance(pairs), expected, rtol=1e-9)
+    np.testing.assert_array_equal(learner.pair_score(pairs), -learner.pair_distance(pairs))
+    metric = learner.get_metric()
+    assert metric(X[0], X[20]) == pytest.approx(expected[0])
+    assert metric(X[0], X[20], squared=True) == pytest.approx(expected[0] ** 2)
+    difference = X[0] - X[20]
+    assert difference @ learner.get_mahalanobis_matrix() @ difference == pytest.approx(expected[0] ** 2)
+    plain = make(name, scaling="none").fit(X, y)
+    np.testing.assert_allclose(plain.transform(X), X @ plain.components_.T, rtol=1e-9, atol=1e-9)
+    assert learner.n_features_in_ == 4 and learner.n_iter_ >= 1 and learner.status_ in ("optimal", "closed_form")
+    assert set(learner.history_) == {"iteration", "objective", "bound", "gap", "seconds"}
+    assert learner.margins_["rows"] == 60
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_copies_predict_the_same(two, name):
+    X, y = two
+    learner = make(name).fit(X, y)
+    again = clone(learner).fit(X, y)
+    thawed = pickle.loads(pickle.dumps(learner))
+    for other in (again, thawed):
+        np.testing.assert_array_equal(other.predict(X), learner.predict(X))
+        np.testing.assert_array_equal(other.decision_function(X), learner.decision_function(X))
+        np.testing.assert_array_equal(other.components_, learner.components_)
+    with pytest.raises(NotFittedError):
+        clone(learner).predict(X)
+
+
+def test_neighbours_are_those_of_scikit_learn(blobs):
+    X, y = blobs
+    ours, theirs = lipmetric.KNeighborsClassifier(7).fit(X, y), Reference(7).fit(X, y)
+    distances, rows = ours.kneighbors(X + 0.1)
+    expected, numbers = theirs.kneighbors(X + 0.1)
+    np.testing.assert_array_equal(rows, numbers)
+    np.testing.assert_allclose(distances, expected, rtol=1e-9)
+    np.testing.assert_allclose(ours.predict_proba(X + 0.1), theirs.predict_proba(X + 0.1), rtol=1e-9, atol=1e-12)
+
+
+def test_pipelines_and_searches_take_the_estimators(blobs):
+    X, y = blobs
+    pipeline = make_pipeline(StandardScaler(), lipmetric.NCA(scaling="none"), Reference(3))
+    assert cross_val_score(pipeline, X, y, cv=3).mean() > 0.7
+    last = make_pipeline(StandardScaler(), lipmetric.LMNN())
+    search = GridSearchCV(last, {"lmnn__n_neighbors": [1, 3], "lmnn__k": [1, "auto"]}, cv=3, n_jobs=2).fit(X, y)
+    assert search.best_score_ > 0.7 and np.isfinite(search.cv_results_["mean_test_score"]).all()
+
+
+def test_frames_go_in_and_come_out():
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    frame = pandas.DataFrame({
+        "length": [1.0, 1.3, None, 3.1, 2.8, 3.0] * 5,
+        "colour": pandas.Categorical(["red", "blue", "red", None, "green", "blue"] * 5),
+        "heavy": [True, False, True, False, True, False] * 5,
+    })
+    y = np.array(["short", "short", "short", "long", "long", "long"] * 5)
+    learner = lipmetric.AutoMetric().fit(frame, y)
+    assert learner.feature_names_in_.tolist() == ["length", "colour", "heavy"] and learner.n_features_in_ == 3
+    assert learner.score(frame, y) == 1.0
+    assert learner.components_.shape[1] == 5
+    columns = {name: [None if cell != cell else cell for cell in frame[name].tolist()] for name in frame}
+    other = lipmetric.AutoMetric().fit(polars.DataFrame(columns), y)
+    np.testing.assert_array_equal(other.components_, learner.components_)
+    named = lipmetric.Lip().set_output(transform="pandas").fit(frame, y).transform(frame)
+    assert list(named.columns) == [f"lip{i}" for i in range(named.shape[1])]
+    assert lipmetric.Lip().fit(frame, y).get_feature_names_out()[0] == "lip0"
+    with pytest.raises(ValueError, match="feature names should match"):
+        learner.predict(frame.rename(columns={"length": "width"}))
+    assert cross_val_score(lipmetric.AutoMetric(), frame, y, cv=3).mean() > 0.9
+    with pytest.raises(ValueError, match="level `violet` was not seen"):
+        lipmetric.Lip(unseen="error").fit(frame, y).predict(frame.assign(colour="violet"))
+
+
+def test_single_precision_stays_single(two):
+    X, y = two
+    learner = lipmetric.NCA().fit(X.astype(np.float32), y)
+    assert learner.transform(X.astype(np.float32)).dtype == np.float32
+    assert learner.transform(X).dtype == np.float64
+
+
+def test_a_fit_that_ends_early_says_so(two):
+    X, y = two
+    with pytest.warns(ConvergenceWarning, match=r"Lip: stopped at the iteration limit; raise `max_iter`"):
+        learner = lipmetric.Lip(max_iter=2).fit(X, y)
+    assert learner.status_ == "iteration_limit"
+
+
+def test_parameters_reach_the_method(two):
+    X, y = two
+    learner = lipmetric.Lip(
+        variant="diameter", slack="pair", c=3.0, diameter="cvar:0.2", anchor="within", anchor_weight=0.5, tol=1e-4,
+        class_weights={"left": 2.0, "right": 1.0}, random_state=7,
+    ).fit(X, y)
+    assert learner.model_.spec == {
+        "method": "lip", "variant": "diameter", "slack": "pair", "trade_off": {"c": 3.0}, "diameter": {"cvar": 0.2},
+        "anchor": {"towards": "within", "weight": 0.5}, "solver": "auto", "mu": None, "rank": None,
+        "class_weights": {"given": [2.0, 1.0]}, "tolerance": 1e-4, "max_iterations": None, "memory": None, "seed": 7,
+    }
+    assert learner.c_ == 3.0 and learner.dual_gap_ <= 1e-4
+    chosen = lipmetric.Lip(c="auto").fit(X, y)
+    assert chosen.model_.outcome["choice"] is not None
+    random = lipmetric.NCA(init="random", random_state=np.random.default_rng(3), n_components=2).fit(X, y)
+    assert random.components_.shape == (2, 4) and "random" in random.model_.spec["init"]
+
+
+def test_a_search_begins_where_it_is_told(two):
+    X, y = two
+    cold = lipmetric.LMNN(n_components=2, tol=1e-8).fit(X, y)
+    warm = lipmetric.LMNN(n_components=2, tol=1e-8, init=cold.components_).fit(X, y)
+    assert warm.n_iter_ < cold.n_iter_
+    again = lipmetric.LMNN(n_components=2, tol=1e-8, warm_start=True).fit(X, y)
+    first = again.n_iter_
+    assert again.fit(X, y).n_iter_ < first
+    with pytest.raises(ValueError, match="an array of 3 columns, but the rows have 4 features"):
+        lipmetric.LMNN(init=np.eye(3)).fit(X, y)
+
+
+def test_the_papers_classifier_names_rows_with_wrong_labels(two):
+    X, y = two
+    wrong = y.copy()
+    wrong[[3, 40]] = wrong[[40, 3]]
+    learner = lipmetric.LipschitzClassifier().fit(X, wrong)
+    assert {3, 40} <= set(learner.suspect_rows_.tolist())
+    assert learner.values_.shape == (60,) and learner.decision_function(X).shape == (60,)
+    assert not hasattr(learner, "predict_proba")
+    shares = lipmetric.LipschitzClassifier(calibrate=True).fit(X, y).predict_proba(X)
+    np.testing.assert_allclose(shares.sum(axis=1), 1.0)
+    assert lipmetric.NCA().fit(X, y).suspect_rows_ is None
+
+
+def test_a_row_that_moves_by_less_than_its_radius_keeps_its_class(two):
+    X, y = two
+    learner = lipmetric.Lip(scaling="none", certificate=True).fit(X, y)
+    radius = learner.predict_radius(X, space="prepared")
+    assert (radius > 0).all() and (learner.predict_radius(X) > 0).all()
+    rng = np.random.default_rng(5)
+    for _ in range(20):
+        step = rng.normal(size=X.shape)
+        step *= (0.999 * radius / np.linalg.norm(step, axis=1))[:, None]
+        np.testing.assert_array_equal(learner.predict(X + step), learner.predict(X))
+    assert learner.support_pairs_
+    exact = learner.predict_radius(X, space="prepared", kind="exact")
+    assert (exact >= radius * (1 - 1e-9)).all()
+    other = learner.counterfactual(X[:5])
+    np.testing.assert_allclose(other["distance"], exact[:5], rtol=1e-6)
+    np.testing.assert_allclose(other["rows"] - other["changes"], X[:5], atol=1e-9)
+    assert learner.predict(X[:5] + other["changes"] * (1 + 1e-6)).tolist() == other["classes"]
+    with pytest.raises(ValueError, match="radius"):
+        lipmetric.Lip(k=3, weights="distance").fit(X, y).predict_radius(X)
+
+
+def test_a_tie_is_settled_alike_everywhere():
+    X = np.array([[0.0], [1.0], [2.0], [4.0]])
+    y = np.array(["a", "b", "b", "a"])
+    knn = lipmetric.KNeighborsClassifier(2).fit(X, y)
+    queries = np.array([[0.4], [0.6], [2.9], [3.1]])
+    predicted = knn.predict(queries)
+    assert predicted.tolist() == ["a", "b", "b", "a"]
+    np.testing.assert_array_equal(knn.classes_[knn.predict_proba(queries).argmax(axis=1)], predicted)
+    np.testing.assert_array_equal(knn.classes_[(knn.decision_function(queries) > 0).astype(int)], predicted)
+
+
+def test_a_notebook_shows_the_diagram_and_the_certificate(two):
+    X, y = two
+    learner = lipmetric.Lip()
+    assert "lipmetric-model" not in learner._repr_html_()
+    assert "certified gap" in learner.fit(X, y)._repr_html_()
