@@ -243,7 +243,6 @@ impl Model {
     }
 
     /// What was subtracted from each encoded column, and what it was divided by.
-    #[expect(clippy::type_complexity, reason = "two arrays")]
     fn scaling<'py>(&self, py: Python<'py>) -> (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>) {
         let preparation = &self.model.preparation;
         let offsets = columns(preparation, |_, offset| offset);

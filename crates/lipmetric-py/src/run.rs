@@ -124,7 +124,7 @@ struct Recorder {
 
 impl Observer for Recorder {
     fn progress(&mut self, at: &Progress) -> ControlFlow<Halt> {
-        if self.seen % self.every == 0 && at.iteration > 0 {
+        if self.seen.is_multiple_of(self.every) && at.iteration > 0 {
             let mut history = self.history.lock().unwrap_or_else(PoisonError::into_inner);
             history.push(*at);
             if history.len() > HISTORY {
