@@ -2,7 +2,7 @@
 
 digits: scikit-learn's, 60 % of each class to train, several splits. fashion: Fashion-MNIST (Debian's package
 dataset-fashion-mnist), the first N training rows (10,000), the first 1,000 test rows of a shuffle with seed 42. Features are
-scaled to 0 to 1. Exact radii, l2 on the scaled features.
+scaled to 0 to 1. Radii (--kind bound or exact) in l2 on the scaled features.
 """
 import argparse
 import csv

@@ -1,7 +1,7 @@
 """speed.py [PROGRAM]  ->  Markdown: CPU seconds for the radii of 1,000 queries against 10,000 x 16 rows, one thread.
 
-Ten classes around centres of their own; the metric is Euclid's and one that NCA learned from 1,000 of the rows. The time is that of `evaluate --radius 0` less that of
-`evaluate`, which reads the files and predicts. Beside it numpy, which computes the same bound over all pairs of rows, for a few
+Ten classes around centres of their own; the metric is Euclid's and one that NCA learned from 1,000 of the rows. The time is that of
+`predict --radius`, which tells the radius in three spaces, less that of `predict`, divided by three. Beside it numpy, which computes the same bound over all pairs of rows, for a few
 of the queries.
 """
 import pathlib
