@@ -30,6 +30,9 @@ TITLES = {
     "lmml": "Large margin metric learning, to a certified gap.",
     "nca": "Neighbourhood components analysis.",
     "mcml": "Maximally collapsing metric learning, to a certified gap.",
+    "lip-robust": "A distance for certified accuracy, by the Lipschitz margin ratio.",
+    "agop": "A recursive feature machine: the metric from the gradients of a smooth function.",
+    "arml": "Adversarially robust metric learning: large certified radii of the nearest neighbour.",
     "euclidean": "The Euclidean distance on the prepared features: nothing is learned.",
 }
 

@@ -11,12 +11,15 @@ from typing import Any
 from ._base import MetricLearner
 
 __all__ = [
+    "AGOP",
+    "ARML",
     "AutoMetric",
     "Euclidean",
     "LMML",
     "LMNN",
     "Lip",
     "LipLocal",
+    "LipRobust",
     "LipschitzClassifier",
     "MCML",
     "NCA",
@@ -278,6 +281,8 @@ class LipLocal(MetricLearner):
     ----------
     c_rel : float | None, default=0.2
         The trade-off as a fraction of `c_max`, at and above which the best metric is zero; where `c` is None.
+    euclid : float, default=0.3
+        The share of the margin, in the mean, that a fixed multiple of the Euclidean metric gives; 0 for no such part.
     n_neighbors : int, default=5
         How many rows of its own label, and how many of others, are near a row.
     rounds : int, default=2
@@ -327,6 +332,7 @@ class LipLocal(MetricLearner):
         self,
         *,
         c_rel: float | None = 0.2,
+        euclid: float = 0.3,
         n_neighbors: int = 5,
         rounds: int = 2,
         tol: float | None = 0.01,
@@ -343,6 +349,7 @@ class LipLocal(MetricLearner):
         callback: Callable[[dict[str, Any]], Any] | None = None,
     ) -> None:
         self.c_rel = c_rel
+        self.euclid = euclid
         self.n_neighbors = n_neighbors
         self.rounds = rounds
         self.tol = tol
@@ -360,7 +367,7 @@ class LipLocal(MetricLearner):
 
     @classmethod
     def _method_parameters(cls) -> frozenset[str]:
-        return frozenset({"c_rel", "n_neighbors", "rounds", "tol", "max_iter"})
+        return frozenset({"c_rel", "euclid", "n_neighbors", "rounds", "tol", "max_iter"})
 
     def _recipe(self) -> dict[str, Any]:
         return {
@@ -369,6 +376,121 @@ class LipLocal(MetricLearner):
             "weights": self.weights,
             "scaling": self.scaling,
             "fill": self.fill,
+            "time_limit": self.time_limit,
+            "n_jobs": self.n_jobs,
+            "verbose": self.verbose,
+            "callback": self.callback,
+        }
+
+
+class LipRobust(MetricLearner):
+    """A distance for certified accuracy, by the Lipschitz margin ratio.
+
+    Parameters
+    ----------
+    robust : Any, default=None
+        The certified distance `tau` up to which more is better, in units of the prepared features; unless it is given,
+        twice the median at the start.
+    n_components : int | None, default=None
+        The number of rows of `L`, all unless it is given.
+    init : Any, default='auto'
+        Where the search begins: `"auto"`, `"identity"`, `"pca"`, `"lda"`, `"random"`, or an array like `components_`.
+    random_state : Any, default=None
+        Decides what is random, or which rows are held out together: a number or a generator of NumPy; None is 0.
+    triplet_seed : int, default=0
+        Decides the held-out rows.
+    max_iter : int | None, default=500
+        Steps, at most.
+    classifier : Any, default='nearest'
+        What predicts: `"nearest"`, the vote of the nearest training rows; `"extension"`, the paper's function; or a
+        dictionary with a classifier and its parameters.
+    k : int | str, default=1
+        How many neighbours vote; `"auto"` chooses.
+    weights : str, default='uniform'
+        Whether votes count the same (`"uniform"`) or by the inverse of the distance (`"distance"`).
+    scaling : str, default='standard'
+        How features are scaled first: `"standard"`, to mean 0 and deviation 1; `"minmax"`; `"none"`. `components_` is
+        on the features as given.
+    fill : str, default='median'
+        What stands in for a missing value: `"median"`, `"mean"`, `"mode"`, `"zero"`; `"error"` refuses it.
+    unseen : str, default='ignore'
+        What becomes of a level of a category that training did not have: `"ignore"`, it is none of the known ones;
+        `"error"` refuses it.
+    warm_start : bool, default=False
+        Whether a fit begins at the `components_` of the one before.
+    time_limit : float | None, default=None
+        Seconds after which the fit ends with the best so far.
+    n_jobs : int | None, default=None
+        Threads; None is as many as `lipmetric.threads()` says.
+    verbose : int, default=0
+        1 shows progress, 2 every step.
+    callback : callable | None, default=None
+        Called with the figures of each step; returning True ends the fit.
+
+    The attributes of a fitted estimator are those of :class:`MetricLearner`.
+
+    Examples
+    --------
+    >>> from lipmetric import LipRobust, datasets
+    >>> X, y = datasets.load_haberman()
+    >>> learner = LipRobust().fit(X, y)
+    >>> learner.transform(X).shape[0], learner.predict(X).shape
+    (306, (306,))
+    """
+
+    _method = "lip-robust"
+
+    def __init__(
+        self,
+        *,
+        robust: Any = None,
+        n_components: int | None = None,
+        init: Any = 'auto',
+        random_state: Any = None,
+        triplet_seed: int = 0,
+        max_iter: int | None = 500,
+        classifier: Any = 'nearest',
+        k: int | str = 1,
+        weights: str = 'uniform',
+        scaling: str = 'standard',
+        fill: str = 'median',
+        unseen: str = 'ignore',
+        warm_start: bool = False,
+        time_limit: float | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        callback: Callable[[dict[str, Any]], Any] | None = None,
+    ) -> None:
+        self.robust = robust
+        self.n_components = n_components
+        self.init = init
+        self.random_state = random_state
+        self.triplet_seed = triplet_seed
+        self.max_iter = max_iter
+        self.classifier = classifier
+        self.k = k
+        self.weights = weights
+        self.scaling = scaling
+        self.fill = fill
+        self.unseen = unseen
+        self.warm_start = warm_start
+        self.time_limit = time_limit
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.callback = callback
+
+    @classmethod
+    def _method_parameters(cls) -> frozenset[str]:
+        return frozenset({"robust", "n_components", "init", "random_state", "triplet_seed", "max_iter"})
+
+    def _recipe(self) -> dict[str, Any]:
+        return {
+            "classifier": self.classifier,
+            "k": self.k,
+            "weights": self.weights,
+            "scaling": self.scaling,
+            "fill": self.fill,
+            "warm_start": self.warm_start,
             "time_limit": self.time_limit,
             "n_jobs": self.n_jobs,
             "verbose": self.verbose,
@@ -828,6 +950,218 @@ class MCML(MetricLearner):
     @classmethod
     def _method_parameters(cls) -> frozenset[str]:
         return frozenset({"n_components", "init", "random_state", "tol", "max_iter"})
+
+    def _recipe(self) -> dict[str, Any]:
+        return {
+            "classifier": self.classifier,
+            "k": self.k,
+            "weights": self.weights,
+            "scaling": self.scaling,
+            "fill": self.fill,
+            "warm_start": self.warm_start,
+            "time_limit": self.time_limit,
+            "n_jobs": self.n_jobs,
+            "verbose": self.verbose,
+            "callback": self.callback,
+        }
+
+
+class AGOP(MetricLearner):
+    """A recursive feature machine: the metric from the gradients of a smooth function.
+
+    Parameters
+    ----------
+    rounds : int, default=3
+        Rounds, at most: the best number of them is chosen by cross-validation.
+    width : Any, default=None
+        The bandwidth of the kernel, as a part of the root of the mean squared distance. By itself, bandwidth and ridge
+        are those that predict each row best from the others under the Euclidean metric.
+    ridge : Any, default=None
+        The ridge: how much the size of the function counts against its errors.
+    random_state : Any, default=None
+        Decides what is random, or which rows are held out together: a number or a generator of NumPy; None is 0.
+    classifier : Any, default='nearest'
+        What predicts: `"nearest"`, the vote of the nearest training rows; `"extension"`, the paper's function; or a
+        dictionary with a classifier and its parameters.
+    k : int | str, default=1
+        How many neighbours vote; `"auto"` chooses.
+    weights : str, default='uniform'
+        Whether votes count the same (`"uniform"`) or by the inverse of the distance (`"distance"`).
+    scaling : str, default='standard'
+        How features are scaled first: `"standard"`, to mean 0 and deviation 1; `"minmax"`; `"none"`. `components_` is
+        on the features as given.
+    fill : str, default='median'
+        What stands in for a missing value: `"median"`, `"mean"`, `"mode"`, `"zero"`; `"error"` refuses it.
+    unseen : str, default='ignore'
+        What becomes of a level of a category that training did not have: `"ignore"`, it is none of the known ones;
+        `"error"` refuses it.
+    time_limit : float | None, default=None
+        Seconds after which the fit ends with the best so far.
+    n_jobs : int | None, default=None
+        Threads; None is as many as `lipmetric.threads()` says.
+    verbose : int, default=0
+        1 shows progress, 2 every step.
+    callback : callable | None, default=None
+        Called with the figures of each step; returning True ends the fit.
+
+    The attributes of a fitted estimator are those of :class:`MetricLearner`.
+
+    Examples
+    --------
+    >>> from lipmetric import AGOP, datasets
+    >>> X, y = datasets.load_haberman()
+    >>> learner = AGOP().fit(X, y)
+    >>> learner.transform(X).shape[0], learner.predict(X).shape
+    (306, (306,))
+    """
+
+    _method = "agop"
+
+    def __init__(
+        self,
+        *,
+        rounds: int = 3,
+        width: Any = None,
+        ridge: Any = None,
+        random_state: Any = None,
+        classifier: Any = 'nearest',
+        k: int | str = 1,
+        weights: str = 'uniform',
+        scaling: str = 'standard',
+        fill: str = 'median',
+        unseen: str = 'ignore',
+        time_limit: float | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        callback: Callable[[dict[str, Any]], Any] | None = None,
+    ) -> None:
+        self.rounds = rounds
+        self.width = width
+        self.ridge = ridge
+        self.random_state = random_state
+        self.classifier = classifier
+        self.k = k
+        self.weights = weights
+        self.scaling = scaling
+        self.fill = fill
+        self.unseen = unseen
+        self.time_limit = time_limit
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.callback = callback
+
+    @classmethod
+    def _method_parameters(cls) -> frozenset[str]:
+        return frozenset({"rounds", "width", "ridge", "random_state"})
+
+    def _recipe(self) -> dict[str, Any]:
+        return {
+            "classifier": self.classifier,
+            "k": self.k,
+            "weights": self.weights,
+            "scaling": self.scaling,
+            "fill": self.fill,
+            "time_limit": self.time_limit,
+            "n_jobs": self.n_jobs,
+            "verbose": self.verbose,
+            "callback": self.callback,
+        }
+
+
+class ARML(MetricLearner):
+    """Adversarially robust metric learning: large certified radii of the nearest neighbour.
+
+    Parameters
+    ----------
+    n_components : int | None, default=None
+        The number of rows of `L`, all unless it is given.
+    init : Any, default='auto'
+        Where the search begins: `"auto"`, `"identity"`, `"pca"`, `"lda"`, `"random"`, or an array like `components_`.
+    random_state : Any, default=None
+        Decides what is random, or which rows are held out together: a number or a generator of NumPy; None is 0.
+    triplet_seed : int, default=0
+        Decides the held-out rows and the random triplets.
+    max_iter : int | None, default=500
+        Steps, at most.
+    classifier : Any, default='nearest'
+        What predicts: `"nearest"`, the vote of the nearest training rows; `"extension"`, the paper's function; or a
+        dictionary with a classifier and its parameters.
+    k : int | str, default=1
+        How many neighbours vote; `"auto"` chooses.
+    weights : str, default='uniform'
+        Whether votes count the same (`"uniform"`) or by the inverse of the distance (`"distance"`).
+    scaling : str, default='standard'
+        How features are scaled first: `"standard"`, to mean 0 and deviation 1; `"minmax"`; `"none"`. `components_` is
+        on the features as given.
+    fill : str, default='median'
+        What stands in for a missing value: `"median"`, `"mean"`, `"mode"`, `"zero"`; `"error"` refuses it.
+    unseen : str, default='ignore'
+        What becomes of a level of a category that training did not have: `"ignore"`, it is none of the known ones;
+        `"error"` refuses it.
+    warm_start : bool, default=False
+        Whether a fit begins at the `components_` of the one before.
+    time_limit : float | None, default=None
+        Seconds after which the fit ends with the best so far.
+    n_jobs : int | None, default=None
+        Threads; None is as many as `lipmetric.threads()` says.
+    verbose : int, default=0
+        1 shows progress, 2 every step.
+    callback : callable | None, default=None
+        Called with the figures of each step; returning True ends the fit.
+
+    The attributes of a fitted estimator are those of :class:`MetricLearner`.
+
+    Examples
+    --------
+    >>> from lipmetric import ARML, datasets
+    >>> X, y = datasets.load_haberman()
+    >>> learner = ARML().fit(X, y)
+    >>> learner.transform(X).shape[0], learner.predict(X).shape
+    (306, (306,))
+    """
+
+    _method = "arml"
+
+    def __init__(
+        self,
+        *,
+        n_components: int | None = None,
+        init: Any = 'auto',
+        random_state: Any = None,
+        triplet_seed: int = 0,
+        max_iter: int | None = 500,
+        classifier: Any = 'nearest',
+        k: int | str = 1,
+        weights: str = 'uniform',
+        scaling: str = 'standard',
+        fill: str = 'median',
+        unseen: str = 'ignore',
+        warm_start: bool = False,
+        time_limit: float | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        callback: Callable[[dict[str, Any]], Any] | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.init = init
+        self.random_state = random_state
+        self.triplet_seed = triplet_seed
+        self.max_iter = max_iter
+        self.classifier = classifier
+        self.k = k
+        self.weights = weights
+        self.scaling = scaling
+        self.fill = fill
+        self.unseen = unseen
+        self.warm_start = warm_start
+        self.time_limit = time_limit
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.callback = callback
+
+    @classmethod
+    def _method_parameters(cls) -> frozenset[str]:
+        return frozenset({"n_components", "init", "random_state", "triplet_seed", "max_iter"})
 
     def _recipe(self) -> dict[str, Any]:
         return {

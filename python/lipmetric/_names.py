@@ -4,12 +4,15 @@ Written by python/generate.py from the methods of the library: change those, or 
 """
 
 ESTIMATORS = {
+    "AGOP": "._estimators",
+    "ARML": "._estimators",
     "AutoMetric": "._estimators",
     "Euclidean": "._estimators",
     "LMML": "._estimators",
     "LMNN": "._estimators",
     "Lip": "._estimators",
     "LipLocal": "._estimators",
+    "LipRobust": "._estimators",
     "LipschitzClassifier": "._estimators",
     "MCML": "._estimators",
     "NCA": "._estimators",
