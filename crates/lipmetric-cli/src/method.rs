@@ -6,9 +6,10 @@ use crate::failure::{Failure, Result};
 use crate::rivals::RivalArgs;
 use clap::{Args, ValueEnum};
 use lipmetric::Metric;
-use lipmetric::classify::{K, Weights};
+use lipmetric::classify::{K, SmoothSpec, Weights};
 use lipmetric::method::{
-    Agop, Arml, Auto, Choose, Euclidean, Lip, LipLocal, LipRobust, Lmml, Lmnn, Mcml, Method as _, Nca, Spec,
+    Agop, Arml, Auto, Choose, Euclidean, Lip, LipLocal, LipRobust, Lmml, Lmnn, Mcml, Method as _, MetricKind, Nca,
+    Score, Spec,
 };
 use lipmetric::model::ClassifierSpec;
 use lipmetric::problem::Diameter;
@@ -22,7 +23,7 @@ use std::time::Duration;
 /// The methods that there are.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Method {
-    /// The Euclidean distance, unless another one is better by cross-validation
+    /// Distance and function chosen by cross-validation: the Euclidean distance, unless another one is better
     Auto,
     /// Lip^D: a large margin between classes, relative to the largest distance between any two rows
     LipD,
@@ -200,6 +201,10 @@ pub(crate) struct LipArgs {
     tol: Option<f64>,
     #[arg(long, value_name = "N", help = help("max_iter", "Stop after this many iterations; lip-local: in each round", ""))]
     max_iter: Option<usize>,
+    #[arg(long, value_name = "SCORE", value_parser = score, help = help("score", "What is optimised on held-out rows: accuracy, balanced (the mean over the classes), log-loss (of the probabilities) or auc (area under the ROC curve)", ""))]
+    score: Option<Score>,
+    #[arg(long, value_name = "METRICS", value_delimiter = ',', value_parser = metric, help = help("metrics", "The learned distances that are tried beside the Euclidean one, separated by commas: within, lip-local, agop", "all"))]
+    metrics: Option<Vec<MetricKind>>,
 }
 
 impl LipArgs {
@@ -219,6 +224,18 @@ pub(crate) fn given(args: &impl Serialize) -> Given {
 /// A number that is one: a file cannot hold the others.
 pub(crate) fn real(text: &str) -> std::result::Result<f64, String> {
     text.parse().ok().filter(|v: &f64| v.is_finite()).ok_or_else(|| "give a number such as 0.1".to_owned())
+}
+
+fn score(text: &str) -> std::result::Result<Score, String> {
+    text.parse().map_err(|_| "give accuracy, balanced, log-loss or auc".to_owned())
+}
+
+fn metric(text: &str) -> std::result::Result<MetricKind, String> {
+    let known = MetricKind::TRIED;
+    known.iter().copied().find(|m| m.name() == text).ok_or_else(|| {
+        let names: Vec<&str> = known.iter().map(|m| m.name()).collect();
+        format!("give some of {}", names.join(", "))
+    })
 }
 
 fn real_or_auto(text: &str) -> std::result::Result<Choose<f64>, String> {
@@ -295,16 +312,28 @@ pub(crate) fn time_limit(seconds: Option<f64>) -> Result<Option<Duration>> {
 pub(crate) struct PredictionArgs {
     /// What predicts the class: `nearest`, a majority vote of the nearest training rows; `extension`, the function that the paper
     /// selects, the Lipschitz extension of values on the training rows that are learned with the distance or, where the method
-    /// learns none, for it [default: nearest]
+    /// learns none, for it; `smooth`, a smooth function of the distances to the training rows (kernel ridge with the kernel
+    /// exp(-distance / bandwidth)); `auto`: votes or a smooth function, chosen together with the distance (method auto)
+    /// [default: auto for the method auto, else nearest]
     #[arg(long, value_enum, value_name = "CLASSIFIER")]
     classifier: Option<ClassifierKind>,
     /// Number of neighbours in the majority vote; `auto`: chosen by leave-one-out on the training rows, or by cross-validation
-    /// together with the distance if the method chooses one [default: auto for the method auto, else 1]
+    /// together with the distance if the method chooses one [default: 1; with --classifier nearest auto for the method auto]
     #[arg(long, value_name = "K", value_parser = neighbours)]
     k: Option<K>,
     /// Weight of each neighbour's vote [default: uniform]
     #[arg(long, value_enum, value_name = "RULE")]
     weights: Option<Votes>,
+    /// smooth: the bandwidth, as a part of the root mean squared distance between the training rows [default: chosen on rows that
+    /// the function has not seen]
+    #[arg(long, value_name = "PART", value_parser = real)]
+    width: Option<f64>,
+    /// smooth: the ridge, which makes the function smaller and more robust [default: chosen on rows that the function has not seen]
+    #[arg(long, value_name = "RIDGE", value_parser = real)]
+    ridge: Option<f64>,
+    /// smooth: whether every class counts as much as any other, whatever its number of rows [default: none]
+    #[arg(long, value_enum, value_name = "RULE")]
+    class_weights: Option<ClassWeights>,
 }
 
 fn neighbours(text: &str) -> std::result::Result<K, String> {
@@ -317,6 +346,18 @@ pub(crate) enum ClassifierKind {
     Nearest,
     /// Lipschitz extension of the learned values
     Extension,
+    /// A smooth function of the distances to the training rows
+    Smooth,
+    /// Votes or a smooth function, chosen together with the distance
+    Auto,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum ClassWeights {
+    /// Every row counts once
+    None,
+    /// Every class counts as much as any other
+    Balanced,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -340,22 +381,57 @@ impl PredictionArgs {
     pub(crate) fn or(&self, others: &Self) -> Self {
         let kind = self.classifier.or(others.classifier);
         // What was said of votes for all columns does not trouble one that does not vote.
-        let votes = self.classifier.is_none() || kind == Some(ClassifierKind::Nearest);
-        let others = if votes && kind != Some(ClassifierKind::Extension) { others } else { &Self::default() };
-        Self { classifier: kind, k: self.k.or(others.k), weights: self.weights.or(others.weights) }
+        let same = self.classifier.is_none() || kind == others.classifier || kind == Some(ClassifierKind::Nearest);
+        let others = if same && kind != Some(ClassifierKind::Extension) { others } else { &Self::default() };
+        Self {
+            classifier: kind,
+            k: self.k.or(others.k),
+            weights: self.weights.or(others.weights),
+            width: self.width.or(others.width),
+            ridge: self.ridge.or(others.ridge),
+            class_weights: self.class_weights.or(others.class_weights),
+        }
+    }
+
+    /// Refuses options of another classifier.
+    fn check_options(&self) -> Result {
+        let kind = self.classifier.unwrap_or(ClassifierKind::Nearest);
+        let votes = [("--k", self.k.is_some()), ("--weights", self.weights.is_some())];
+        let smooth = [
+            ("--width", self.width.is_some()),
+            ("--ridge", self.ridge.is_some()),
+            ("--class-weights", self.class_weights.is_some()),
+        ];
+        let wrong = |options: &[(&str, bool)], owner: &str| match options.iter().find(|o| o.1) {
+            Some((option, _)) => Err(Failure::Usage(format!(
+                "{option} is an option of `--classifier {owner}`; remove one of the two, or ask for that classifier"
+            ))),
+            None => Ok(()),
+        };
+        if kind != ClassifierKind::Nearest {
+            wrong(&votes, "nearest")?;
+        }
+        if kind == ClassifierKind::Smooth { Ok(()) } else { wrong(&smooth, "smooth") }
+    }
+
+    fn smooth(&self) -> SmoothSpec {
+        let mut smooth = SmoothSpec::default();
+        (smooth.width, smooth.ridge) = (self.width, self.ridge);
+        smooth.balanced = self.class_weights == Some(ClassWeights::Balanced);
+        smooth
     }
 
     /// How the model of a method shall predict. `calibrate` is whether probabilities will be asked for.
     pub(crate) fn classifier(&self, spec: &Spec, calibrate: bool) -> Result<ClassifierSpec> {
-        if self.classifier == Some(ClassifierKind::Extension) {
-            for (option, given) in [("--k", self.k.is_some()), ("--weights", self.weights.is_some())] {
-                if given {
-                    return Err(Failure::Usage(format!(
-                        "{option} is an option of `--classifier nearest`: the extension has no votes; remove one of the two"
-                    )));
-                }
+        self.check_options()?;
+        match self.classifier {
+            Some(ClassifierKind::Extension) => return Ok(ClassifierSpec::Extension { alpha: HALF, calibrate }),
+            Some(ClassifierKind::Smooth) => return Ok(ClassifierSpec::Smooth(self.smooth())),
+            Some(ClassifierKind::Auto) => return Ok(ClassifierSpec::Auto),
+            None if matches!(spec, Spec::Auto(_)) && self.k.is_none() && self.weights.is_none() => {
+                return Ok(ClassifierSpec::Auto);
             }
-            return Ok(ClassifierSpec::Extension { alpha: HALF, calibrate });
+            None | Some(ClassifierKind::Nearest) => {}
         }
         let weights = match self.weights {
             None | Some(Votes::Uniform) => Weights::Uniform,

@@ -6,6 +6,8 @@
 //! | `train.x` | f64, rows x features | the prepared training rows (absent if the model was stored without them) |
 //! | `train.y` | u32, rows | their classes, as indices into `classes` |
 //! | `train.value` | f64, rows | the values of the learned function on them, where there is one |
+//! | `smooth.coefficients` | f64, terms x classes | the coefficients of the smooth function, where there is one |
+//! | `smooth.rows` | u32, terms | the training rows that have a term; absent where all have |
 //! | `train.line` | u32, rows | the lines that they stood on, where the source has lines |
 //! | `certificate.*` | | the multipliers that prove the bound, where they were kept (docs/model-file.md) |
 //!
@@ -22,7 +24,7 @@ mod tensors;
 use crate::write::write_whole;
 use crate::{Error, Result, Source, Target};
 use lipmetric::method::{Outcome, Spec};
-use lipmetric::model::{Classifier, Model, Provenance, TrainingRows};
+use lipmetric::model::{Classifier, Model, Provenance, Terms, TrainingRows};
 use lipmetric::prepare::Preparation;
 use lipmetric::{Labels, Metric};
 use safetensors::tensor::{SafeTensorError, SafeTensors, TensorView};
@@ -125,6 +127,12 @@ pub fn model_to_bytes(model: &Model) -> Result<Vec<u8>> {
         tensors.insert("train.y", codes(vec![rows.y.len()], rows.y.codes().iter().copied()));
         if let Some(values) = &rows.values {
             tensors.insert("train.value", vector(values.iter().copied()));
+        }
+        if let Some(terms) = &rows.terms {
+            tensors.insert("smooth.coefficients", matrix(&terms.coefficients));
+            if terms.rows.len() < rows.x.rows() {
+                tensors.insert("smooth.rows", codes(vec![terms.rows.len()], terms.rows.iter().map(|&i| i as u32)));
+            }
         }
         // Lines beyond what a tensor of 32 bits holds are not worth a wider one.
         let lines: Option<Vec<u32>> = rows.lines.iter().map(|&line| line.try_into().ok()).collect();
@@ -277,6 +285,11 @@ fn assemble(d: Description<'_>, views: &[(String, TensorView<'_>)]) -> Result<Mo
         _ => return Err("the training rows and their classes do not fit together".to_owned()),
     };
     let values = tensors.vector("train.value")?;
+    let terms = tensors.matrix("smooth.coefficients")?.map(|coefficients| {
+        let rows = tensors.codes("smooth.rows")?.map(|(_, rows)| rows.into_iter().map(|i| i as usize).collect());
+        Ok::<_, String>(Terms::new(rows.unwrap_or_else(|| (0..coefficients.rows()).collect()), coefficients))
+    });
+    let terms = terms.transpose()?;
     let lines = tensors.codes("train.line")?.map_or_else(Vec::new, |(_, lines)| lines);
     let lines = lines.into_iter().map(u64::from).collect();
     let certificate = d.certificate.map(|shared| certificate::read(&shared, &tensors)).transpose()?;
@@ -296,7 +309,7 @@ fn assemble(d: Description<'_>, views: &[(String, TensorView<'_>)]) -> Result<Mo
         let model = Model::new(learned, metric, d.preparation.into_owned(), classes, classifier)?;
         let model = match labels {
             Some(mut rows) => {
-                (rows.values, rows.lines) = (values, lines);
+                (rows.values, rows.terms, rows.lines) = (values, terms, lines);
                 model.with_training(rows)?
             }
             None => model,

@@ -7,8 +7,9 @@ use crate::method::{MethodArgs, time_limit};
 use crate::output::{self, Align, TextTable, counted, short};
 use crate::radius::CertifiedArgs;
 use crate::session::Session;
+use lipmetric::Matrix;
 use lipmetric::data::{Split, folds, holdouts};
-use lipmetric::evaluate::{ClassScore, Confusion, Summary, certified_trials};
+use lipmetric::evaluate::{ClassScore, Confusion, Reliability, Summary, certified_trials};
 use lipmetric::lipschitz::certified_accuracy;
 use lipmetric::method::Method;
 use lipmetric::model::Predictor;
@@ -38,7 +39,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     roles: RoleArgs,
     /// The model to evaluate
-    #[arg(long, value_name = "MODEL", help_heading = None::<&str>, conflicts_with_all = ["repeats", "train_fraction", "folds", "seed", "method", "spec", "slack", "c", "c_rel", "tol", "max_iter", "diameter", "anchor", "anchor_weight", "balanced", "solver", "mu", "rank", "n_components", "init", "warm_start", "targets", "push", "alpha", "robust", "triplet_seed", "classifier", "k", "weights", "fill", "scale", "kind", "decimal", "thousands", "missing"])]
+    #[arg(long, value_name = "MODEL", help_heading = None::<&str>, conflicts_with_all = ["repeats", "train_fraction", "folds", "seed", "method", "spec", "slack", "c", "c_rel", "tol", "max_iter", "diameter", "anchor", "anchor_weight", "balanced", "solver", "mu", "rank", "n_components", "init", "warm_start", "targets", "push", "alpha", "robust", "triplet_seed", "classifier", "k", "weights", "width", "ridge", "class_weights", "fill", "scale", "kind", "decimal", "thousands", "missing"])]
     model: Option<PathBuf>,
     #[command(flatten)]
     prepare: PrepareArgs,
@@ -76,6 +77,10 @@ struct Report {
     accuracy: f64,
     balanced_accuracy: f64,
     macro_f1: f64,
+    /// The share of the largest class.
+    majority: f64,
+    #[serde(flatten)]
+    reliability: Option<Reliability>,
     #[serde(skip_serializing_if = "Option::is_none")]
     accuracy_mean: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -120,6 +125,7 @@ fn judge_model(args: &Args, path: &PathBuf, session: &Session) -> Result<Report>
     let mut truth = Vec::new();
     // Each row's predicted class, and how far it holds where that is asked for.
     let mut predicted: Vec<(u32, f64)> = Vec::new();
+    let mut shares: Vec<f64> = Vec::new();
     while let Some(mut batch) = session.reading(|| stream.next_batch(BATCH))? {
         session.go_on()?;
         line_up(&mut batch, schema, &args.roles)?;
@@ -135,12 +141,15 @@ fn judge_model(args: &Args, path: &PathBuf, session: &Session) -> Result<Report>
         if let Some(seen) = &seen {
             met += seen.count(&predictor.model().preparation.read(&batch, Unseen::Error)?);
         }
+        shares.extend(predictor.shares(&batch)?.map_or_else(Vec::new, Matrix::into_vec));
         if args.certified.radius.is_empty() {
             predicted.extend(predictor.predict(&batch)?.into_iter().map(|label| (label, 0.0)));
         } else {
             predicted.extend(predictor.certify(&batch, args.certified.asked()?)?);
         }
     }
+    let known = predictor.model().classes.len();
+    let reliability = reliability(shares, &truth, known, classes.len())?;
     let mut confusion = Confusion::new(classes);
     for (&truth, &(predicted, _)) in truth.iter().zip(&predicted) {
         confusion.add(truth, predicted);
@@ -150,11 +159,24 @@ fn judge_model(args: &Args, path: &PathBuf, session: &Session) -> Result<Report>
     }
     let mut report = Report::new(format!("{} on {}", path.display(), stream.origin()), &confusion, Vec::new());
     report.training_rows = seen.map(|_| met);
+    report.reliability = reliability;
     if !args.certified.radius.is_empty() {
         let accuracies = certified_accuracy(&predicted, &truth, &args.certified.radius)?;
         report.certify(&args.certified, accuracies);
     }
     Ok(report)
+}
+
+/// What the probabilities of a model's classes are worth on rows of these and, without a probability, of others.
+fn reliability(shares: Vec<f64>, truth: &[u32], known: usize, all: usize) -> Result<Option<Reliability>> {
+    if shares.is_empty() || shares.len() != truth.len() * known {
+        return Ok(None);
+    }
+    let mut padded = Matrix::zeros(truth.len(), all);
+    for (i, row) in shares.chunks_exact(known).enumerate() {
+        padded.row_mut(i)[..known].copy_from_slice(row);
+    }
+    Ok(Some(Reliability::of(&padded, truth)?))
 }
 
 fn judge_method(args: &Args, session: &Session) -> Result<Report> {
@@ -194,9 +216,10 @@ fn judge_method(args: &Args, session: &Session) -> Result<Report> {
     if early > 0 {
         session.note(format!("{early} of {} fits ended before they had converged", trials.len()));
     }
+    let reliability = Reliability::mean(trials.iter().map(|t| t.reliability));
     let accuracies = trials.iter().map(|t| t.confusion.accuracy()).collect();
     let judged = format!("{} on {}, {how}", spec.name(), table.origin);
-    let mut report = Report::new(judged, &confusion, accuracies);
+    let mut report = Report { reliability, ..Report::new(judged, &confusion, accuracies) };
     let mean = |at: usize| trials.iter().map(|t| t.certified[at]).sum::<f64>() / trials.len().max(1) as f64;
     report.certify(&args.certified, (0..args.certified.radius.len()).map(mean).collect());
     Ok(report)
@@ -212,6 +235,8 @@ impl Report {
             accuracy: confusion.accuracy(),
             balanced_accuracy: confusion.balanced_accuracy(),
             macro_f1: confusion.macro_f1(),
+            majority: confusion.majority(),
+            reliability: None,
             accuracy_mean: summary.map(|s| s.mean),
             accuracy_sd: summary.map(|s| s.sd),
             accuracies,
@@ -243,8 +268,17 @@ fn describe(report: &Report) -> String {
         }
         _ => facts.row(["accuracy", &percent(report.accuracy), &format!("of {}", counted(report.n, "row", "rows"))]),
     }
+    facts.row(["always the largest class", &percent(report.majority), ""]);
     facts.row(["balanced accuracy", &percent(report.balanced_accuracy), ""]);
     facts.row(["macro F1", &percent(report.macro_f1), ""]);
+    if let Some(r) = &report.reliability {
+        if let Some(auc) = r.auc {
+            facts.row(["AUC", &percent(auc), "area under the ROC curve"]);
+        }
+        facts.row(["Brier score", &format!("{:.4}", r.brier), "squared error of the probabilities, 0 to 2"]);
+        facts.row(["log-loss", &format!("{:.4}", r.log_loss), ""]);
+        facts.row(["calibration error", &percent(r.calibration_error), "how far probabilities are from shares"]);
+    }
     for c in &report.certified {
         let of = report.radius.as_deref().unwrap_or_default();
         facts.row([&format!("certified accuracy at radius {}", short(c.radius)), &percent(c.accuracy), of]);

@@ -217,7 +217,8 @@ fn ended(status: Status, written: bool) -> Result {
 
 fn describe(origin: &str, report: &Report<'_>, model: &Model) -> String {
     let features = counted(report.p, "feature", "features");
-    let mut text = format!("{origin}: {} rows, {features}, {} classes\n\n", report.n, report.classes);
+    let mut text = format!("{origin}: {} rows, {features}, {} classes\n", report.n, report.classes);
+    text += &format!("classes: {}\n\n", describe_classes(model));
     text += &describe_preparation(&model.preparation);
     text += "\n";
     text += &describe_outcome(model);
@@ -277,7 +278,7 @@ pub(crate) fn describe_outcome(model: &Model) -> String {
     }
     let outcome = &model.outcome;
     if let Some(choice) = &outcome.choice {
-        describe_choice(choice, &mut facts);
+        describe_choice(model, choice, &mut facts);
     }
     facts.row(["ended", outcome.status.describe()]);
     for (name, value) in [("objective", outcome.objective), ("lower bound", outcome.dual)] {
@@ -306,14 +307,29 @@ pub(crate) fn describe_outcome(model: &Model) -> String {
     text
 }
 
+/// Classes that a line shows.
+const SHOWN: usize = 12;
+
+/// `a: 30 (60.0 %), b: 20 (40.0 %)`.
+fn describe_classes(model: &Model) -> String {
+    let total: usize = model.class_counts.iter().sum();
+    let share = |count: usize| 100.0 * count as f64 / total.max(1) as f64;
+    let each = model.classes.iter().zip(&model.class_counts).take(SHOWN);
+    let shown = each.map(|(class, &count)| format!("{class}: {count} ({:.1} %)", share(count)));
+    let more = model.classes.len().saturating_sub(SHOWN);
+    let more = (more > 0).then(|| format!("and {more} more"));
+    shown.chain(more).collect::<Vec<_>>().join(", ")
+}
+
 /// What a method that chooses has chosen, and what it is worth.
-fn describe_choice(choice: &Choice, facts: &mut TextTable) {
+fn describe_choice(model: &Model, choice: &Choice, facts: &mut TextTable) {
     let percent = |v: f64| format!("{:.1} %", 100.0 * v);
     let taken = &choice.chosen;
     let mut chosen = match taken.metric {
         MetricKind::Euclidean => "Euclidean distance",
         MetricKind::Within => "Mahalanobis distance of the within-class covariance",
-        MetricKind::LipLocal => "Lip^I by near pairs",
+        MetricKind::LipLocal => "a learned distance (Lip^I by near pairs)",
+        MetricKind::Agop => "a learned distance (AGOP, from the gradients of a smooth function)",
         MetricKind::LipD => "Lip^D",
         MetricKind::LipI => "Lip^I",
         other => other.name(),
@@ -334,8 +350,30 @@ fn describe_choice(choice: &Choice, facts: &mut TextTable) {
     if taken.euclid > 0.0 && taken.euclid < 1.0 {
         chosen += &format!(", blended with the Euclidean distance (share {})", percent(taken.euclid));
     }
+    if let Some(k) = taken.k.filter(|_| choice.neighbours.is_some()) {
+        chosen +=
+            &format!("; {}", if k == 1 { "the nearest row".to_owned() } else { format!("votes of {k} neighbours") });
+    }
+    if taken.smoothness.is_some() {
+        chosen += "; a smooth function of the distances";
+    }
     facts.row(["chosen", &chosen]);
     if choice.rows == 0 {
+        return;
+    }
+    if let Some(neighbours) = choice.neighbours {
+        let total: usize = model.class_counts.iter().sum();
+        let largest = model.class_counts.iter().copied().max().unwrap_or(0);
+        facts.row(["accuracy on held-out rows", ""]);
+        facts.row(["  always the largest class", &percent(largest as f64 / total.max(1) as f64)]);
+        facts.row(["  Euclidean nearest neighbours", &percent(neighbours)]);
+        facts.row(["  chosen", &percent(taken.accuracy)]);
+        let new = if choice.folds == 1 {
+            "on new rows of the same kind, by the model as it is delivered"
+        } else {
+            "on new rows of the same kind"
+        };
+        facts.row(["expect about", &format!("{} {new}", percent(choice.estimate))]);
         return;
     }
     let reference = match taken.metric {

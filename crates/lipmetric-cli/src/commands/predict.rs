@@ -32,7 +32,7 @@ Examples:
 pub(crate) struct Args {
     #[command(flatten)]
     batches: BatchArgs,
-    /// Add a column per class: the share of the neighbours' votes or, of a model that predicts by the extension, the
+    /// Add a column per class: the share of the neighbours' votes or, of a model that predicts by a function, the
     /// probability of the class, calibrated on held-out rows when the model was fitted
     #[arg(long, help_heading = "Output")]
     proba: bool,
@@ -42,8 +42,8 @@ pub(crate) struct Args {
     /// Add the margin: how much farther the nearest training row of another class is than that of the predicted class
     #[arg(long, help_heading = "Output")]
     margin: bool,
-    /// Add the value of the function (models of `--classifier extension`). With two classes it is one column, positive for the
-    /// second class; with more a column per class, of which the largest wins
+    /// Add the value of the function (models of `--classifier extension` or `smooth`). With two classes it is one column,
+    /// positive for the second class; with more a column per class, of which the largest wins
     #[arg(long, help_heading = "Output")]
     value: bool,
     /// The share of the upper extension, 0 to 1: 0 is the lower extension, 1 the upper (models of `--classifier extension`)
@@ -150,13 +150,26 @@ fn counterfactuals(predictor: &Predictor, batch: &Table, rows: Rows<'_>) -> Resu
 
 /// Refuses what the model's classifier does not have, and gives it the share that was asked for.
 fn check(args: &Args, classifier: &mut Classifier) -> Result {
+    let no_probabilities =
+        "--proba: the model has no probabilities, as no rows could be held out to calibrate them; use --value";
     let Classifier::Extension(extending) = classifier else {
-        for (option, given) in [("--value", args.value), ("--alpha", args.alpha.is_some())] {
-            if given {
-                return Err(Failure::Usage(format!(
-                    "{option}: the model predicts by {classifier}, which has no values; fit it with `--classifier extension`"
-                )));
+        let smooth = match classifier {
+            Classifier::Smooth(smoothing) if args.proba && smoothing.calibration.is_none() => {
+                return Err(Failure::Usage(no_probabilities.to_owned()));
             }
+            Classifier::Smooth(_) => true,
+            _ => false,
+        };
+        if args.value && !smooth {
+            return Err(Failure::Usage(format!(
+                "--value: the model predicts by {classifier}, which has no values; fit it with `--classifier extension` or \
+                 `--classifier smooth`"
+            )));
+        }
+        if args.alpha.is_some() {
+            return Err(Failure::Usage(format!(
+                "--alpha: the model predicts by {classifier}, which is no extension; fit it with `--classifier extension`"
+            )));
         }
         return Ok(());
     };
@@ -167,10 +180,7 @@ fn check(args: &Args, classifier: &mut Classifier) -> Result {
         extending.alpha = alpha;
     }
     if args.proba && extending.calibration.is_none() {
-        return Err(Failure::Usage(
-            "--proba: the model has no probabilities, as no rows could be held out to calibrate them; use --value"
-                .to_owned(),
-        ));
+        return Err(Failure::Usage(no_probabilities.to_owned()));
     }
     Ok(())
 }

@@ -18,7 +18,8 @@ const RENAMED: [(&str, &[&str]); 7] = [
 ];
 
 /// Names in messages of the libraries that are no field of a method.
-const OTHERS: [&str; 20] = [
+const OTHERS: [&str; 21] = [
+    "method",
     "alpha",
     "classifier",
     "decimal",
@@ -138,7 +139,7 @@ fn listed(names: &[String]) -> String {
 }
 
 /// Every option of a method's parameters, in the order of the help.
-const ALL: [&str; 22] = [
+const ALL: [&str; 24] = [
     "slack",
     "c",
     "c_rel",
@@ -161,6 +162,8 @@ const ALL: [&str; 22] = [
     "warm_start",
     "robust",
     "triplet_seed",
+    "score",
+    "metrics",
 ];
 
 /// Refuses an option that the method does not have; `remedy` is what to do with the name of a method that has it.
@@ -243,6 +246,7 @@ fn worded(value: &Value) -> String {
         Value::Object(map) if map.len() == 1 => {
             map.iter().map(|(name, value)| format!("{name}:{}", worded(value))).collect()
         }
+        Value::Array(all) => all.iter().map(worded).collect::<Vec<_>>().join(", "),
         Value::Object(map) => map.values().map(worded).collect::<Vec<_>>().join(" "),
         other => other.to_string(),
     }
@@ -255,6 +259,7 @@ pub(crate) fn parameters(spec: &Spec) -> Given {
     for (field, value) in fields {
         match (field.as_str(), value) {
             ("method", _) | (_, Value::Null) => {}
+            (_, Value::Array(all)) if all.is_empty() => {}
             ("variant", value) if value != "auto" => {}
             ("seed", _) if !spec.chooses() => {}
             ("trade_off", Value::Object(trade_off)) => out.extend(trade_off),
@@ -308,6 +313,7 @@ fn defaults(option: &str, none: &str) -> Vec<(String, Vec<String>)> {
                 }
             }
             (_, Value::Null) if none.is_empty() => {}
+            (_, Value::Array(all)) if all.is_empty() => add(none.to_owned(), method.typed()),
             (_, Value::Null) => add(none.to_owned(), method.typed()),
             _ => add(worded(&value), method.typed()),
         }

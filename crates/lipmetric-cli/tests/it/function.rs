@@ -105,12 +105,12 @@ fn columns_of_a_comparison_can_predict_by_the_function() {
         table["methods"].as_array().unwrap().iter().map(|m| (m["classifier"].as_str().unwrap(), &m["k"])).collect();
     assert_eq!(
         told.iter().map(|t| t.0).collect::<Vec<_>>(),
-        ["nearest", "extension", "extension", "extension", "nearest"]
+        ["nearest", "extension", "extension", "extension", "auto"]
     );
     assert_eq!(
         (told[0].1, told[1].1, told[4].1),
-        (&1.into(), &serde_json::Value::Null, &0.into()),
-        "auto chooses its k"
+        (&1.into(), &serde_json::Value::Null, &serde_json::Value::Null),
+        "auto chooses what predicts"
     );
     assert_eq!(table["methods"][3]["spec"]["trade_off"], "auto");
     let text = room.ok(&["compare", "echo", "--methods", methods, "--repeats", "2"]);

@@ -16,6 +16,7 @@ mod near_rows;
 mod rivals;
 mod robustness;
 mod safety;
+mod smooth;
 mod snapshots;
 mod spec;
 mod verify;

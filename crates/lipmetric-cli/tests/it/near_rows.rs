@@ -115,7 +115,7 @@ fn the_paper_s_algorithm_proves_nothing_where_its_sums_have_lost_their_digits() 
 #[test]
 fn a_blend_does_not_carry_the_certificate_of_what_was_blended() {
     let room = Room::new();
-    let fit = room.json(&["fit", "--data", "echo", "--json"]);
+    let fit = room.json(&["fit", "--data", "echo", "--metrics", "lip-local", "--classifier", "nearest", "--json"]);
     assert!(fit["choice"]["euclid"].as_f64().unwrap() > 0.0, "{fit}");
     assert!(fit["gap"].is_null() && fit["objective"].is_null() && fit["dual"].is_null(), "{fit}");
     assert!(fit["notes"].to_string().contains("nothing is certified of the mixture"), "{fit}");

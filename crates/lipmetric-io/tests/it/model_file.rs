@@ -1,13 +1,13 @@
 //! A model comes back from its file as it was, or not at all.
 
-use lipmetric::Model;
-use lipmetric::classify::{K, Weights};
+use lipmetric::classify::{K, SmoothSpec, Weights};
 use lipmetric::method::{Agop, Auto, Choose, ClassWeights, Euclidean, Init, Lip, Lmml, Lmnn, Mcml, Nca, Solver, Spec};
-use lipmetric::model::{ClassifierSpec, Recipe};
+use lipmetric::model::{ClassifierSpec, Recipe, Terms};
 use lipmetric::prepare::{Dataset, Fill, Roles, Scaling};
 use lipmetric::problem::{Diameter, Slack};
 use lipmetric::solver::Silent;
 use lipmetric::verify::{USUAL_LIMIT, Verified};
+use lipmetric::{Matrix, Model};
 use lipmetric_io::model::{load_model, model_from_bytes, model_to_bytes, save_model};
 use lipmetric_io::{ErrorKind, ReadOptions, Source, read_table};
 
@@ -48,6 +48,28 @@ fn a_function_comes_back_with_its_values_its_lines_and_its_probabilities() {
         assert_eq!((kept.lines[0], kept.place(23)), (2, "line 25".to_owned()));
         assert!(kept.values.is_some());
         assert_eq!(back.explain(&table).unwrap(), model.explain(&table).unwrap(), "to the last bit");
+    }
+}
+
+#[test]
+fn a_smooth_function_comes_back_with_its_coefficients() {
+    let table = read_table(&Source::buffer("rows.csv", rows().into_bytes()), &ReadOptions::default()).unwrap();
+    let data = Dataset::read(&table, &Roles::default()).unwrap();
+    let smooth = ClassifierSpec::Smooth(SmoothSpec::default());
+    for spec in [Spec::from(Lip::intra()), Euclidean::new().into()] {
+        let mut model = Recipe::new(&spec).predicting(smooth).fit(&data, None, &mut Silent).unwrap();
+        let back = model_from_bytes("memory", &model_to_bytes(&model).unwrap()).unwrap().model;
+        assert_eq!(back, model);
+        assert_eq!(back.explain(&table).unwrap(), model.explain(&table).unwrap(), "to the last bit");
+        // Landmarks: a term for some of the rows alone.
+        let rows = model.training.as_mut().unwrap();
+        rows.terms = Some(Terms::new(vec![1, 4, 9], Matrix::from_rows(&[[0.5, -0.5], [1.0, -1.0], [-1.0, 1.0]])));
+        let back = model_from_bytes("memory", &model_to_bytes(&model).unwrap()).unwrap().model;
+        assert_eq!(back, model);
+        let wrong = Terms::new(vec![24], Matrix::from_rows(&[[0.5, -0.5]]));
+        model.training.as_mut().unwrap().terms = Some(wrong);
+        let refused = model_from_bytes("memory", &model_to_bytes(&model).unwrap()).unwrap_err();
+        assert!(refused.to_string().contains("a term is of training row 24"), "{refused}");
     }
 }
 

@@ -100,6 +100,16 @@ impl Calibration {
         softmax(values.iter().zip(&self.offsets).map(|(f, b)| self.slope * f + b).collect())
     }
 
+    /// The same of each row of a matrix.
+    #[must_use]
+    pub(crate) fn all(&self, values: &Matrix) -> Matrix {
+        let mut out = values.clone();
+        for i in 0..values.rows() {
+            out.row_mut(i).copy_from_slice(&self.shares(values.row(i)));
+        }
+        out
+    }
+
     /// Whether it can be one of so many classes.
     pub(crate) fn fits(&self, classes: usize) -> bool {
         self.offsets.len() == classes && self.slope.is_finite() && self.offsets.iter().all(|b| b.is_finite())

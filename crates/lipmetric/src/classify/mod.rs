@@ -20,6 +20,6 @@ pub use calibrate::Calibration;
 pub use extension::{ExtensionDecision, ExtensionFunction, OnSample};
 pub use knn::{KnnClassifier, Neighbour, Prediction};
 pub use select::{KScore, Validation, best_k, judge_k, usual_ks};
-pub use smooth::{SmoothFunction, Smoothness};
+pub use smooth::{SmoothFunction, SmoothSpec, Smoothness};
 pub(crate) use vote::Poll;
 pub use vote::{K, Weights};

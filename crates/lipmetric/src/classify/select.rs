@@ -30,6 +30,13 @@ pub struct KScore {
     pub accuracy: f64,
 }
 
+impl KScore {
+    /// A number of neighbours and what it is worth.
+    pub(crate) fn new(k: usize, accuracy: f64) -> Self {
+        Self { k, accuracy }
+    }
+}
+
 /// Judges numbers of neighbours on mapped, labelled rows. Votes count as in [`KnnClassifier`](super::KnnClassifier). If the
 /// map was learned from the same rows, the figures are optimistic; they still compare one `k` with another.
 ///

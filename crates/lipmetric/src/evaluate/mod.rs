@@ -3,6 +3,7 @@
 mod analysis;
 mod compare;
 mod jobs;
+mod probability;
 mod score;
 pub mod statistics;
 mod trial;
@@ -10,5 +11,6 @@ mod trial;
 pub use analysis::{Against, Analysis, OnOne};
 pub use compare::{Cell, Comparison, Entry, Protocol, Summary, Supervisor, certified_trials, trials};
 pub use jobs::Advance;
+pub use probability::Reliability;
 pub use score::{ClassScore, Confusion};
 pub use trial::{Certification, Trial};

@@ -88,6 +88,13 @@ impl Confusion {
         right as f64 / self.total().max(1) as f64
     }
 
+    /// The share of the largest class: what is right if nothing else is ever predicted (0 of no rows).
+    #[must_use]
+    pub fn majority(&self) -> f64 {
+        let largest = self.counts.iter().map(|row| row.iter().sum::<usize>()).max().unwrap_or(0);
+        largest as f64 / self.total().max(1) as f64
+    }
+
     /// Precision, recall, F1 and support of each class.
     #[must_use]
     pub fn scores(&self) -> Vec<ClassScore> {

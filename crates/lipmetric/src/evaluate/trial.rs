@@ -1,8 +1,8 @@
-use super::Confusion;
+use super::{Confusion, Reliability};
 use crate::data::Split;
 use crate::lipschitz::certified_accuracy;
 use crate::method::Outcome;
-use crate::model::{Recipe, Rows};
+use crate::model::{Predictor, Recipe, Rows};
 use crate::prepare::Dataset;
 use crate::robust::Radius;
 use crate::solver::Observer;
@@ -15,6 +15,8 @@ use std::time::Instant;
 pub struct Trial {
     /// True against predicted classes of the test rows.
     pub confusion: Confusion,
+    /// What the probabilities are worth, where the classifier has some.
+    pub reliability: Option<Reliability>,
     /// Seconds that the fit took.
     pub fit_seconds: f64,
     /// How the fit ended.
@@ -60,7 +62,7 @@ impl Trial {
     /// A result from elsewhere.
     #[must_use]
     pub fn new(confusion: Confusion, fit_seconds: f64, outcome: Outcome) -> Self {
-        Self { confusion, fit_seconds, outcome, certified: Vec::new(), judged_at: None }
+        Self { confusion, reliability: None, fit_seconds, outcome, certified: Vec::new(), judged_at: None }
     }
 
     /// Fits on the split's training rows and predicts its test rows. Preparation, too, sees the training rows alone.
@@ -87,16 +89,19 @@ impl Trial {
         let fit_seconds = start.elapsed().as_secs_f64();
         let prepared = model.preparation.apply_rows(&data.columns, &split.test)?;
         let rows = Rows::Prepared(&prepared);
+        let predictor = Predictor::new(model)?;
         let predicted: Vec<(u32, f64)> = match asked {
-            Some(asked) => model.certify(rows, asked.radius)?,
-            None => model.predict(rows)?.into_iter().map(|label| (label, 0.0)).collect(),
+            Some(asked) => predictor.certify(rows, asked.radius)?,
+            None => predictor.predict(rows)?.into_iter().map(|label| (label, 0.0)).collect(),
         };
         let truth: Vec<u32> = split.test.iter().map(|&i| data.labels.codes()[i]).collect();
+        let shares = predictor.shares(rows)?.filter(|_| !truth.is_empty());
         let mut confusion = Confusion::new(data.labels.classes().to_vec());
         for (&truth, &(label, _)) in truth.iter().zip(&predicted) {
             confusion.add(truth, label);
         }
-        let mut trial = Self::new(confusion, fit_seconds, model.outcome);
+        let mut trial = Self::new(confusion, fit_seconds, predictor.model().outcome.clone());
+        trial.reliability = shares.map(|s| Reliability::of(&s, &truth)).transpose()?;
         if let Some(asked) = asked {
             trial.certified = certified_accuracy(&predicted, &truth, &asked.at)?;
             trial.judged_at = asked.judged_at;

@@ -33,7 +33,7 @@ pub(crate) mod values;
 
 pub use agop::Agop;
 pub use arml::Arml;
-pub use choose::{Auto, Choice, Judged, MetricKind};
+pub use choose::{Auto, Choice, Judged, MetricKind, Score};
 pub use euclidean::Euclidean;
 pub use lip::{ClassWeights, Lip, Solver, TradeOff};
 pub use lip_local::LipLocal;
@@ -46,7 +46,7 @@ pub use parameters::Field;
 pub use spec::{Choose, Spec};
 pub use start::Init;
 
-use crate::classify::Weights;
+use crate::classify::{Calibration, SmoothSpec, Weights};
 use crate::problem::{Certificate, relative_gap};
 use crate::solver::{Observer, Solution, Status};
 use crate::{Error, Labels, Matrix, Metric, Result};
@@ -71,6 +71,15 @@ pub enum Serves<'a> {
     Extension {
         /// The share of the upper extension.
         alpha: f64,
+    },
+    /// Votes or a smooth function of the distances, whichever predicts better: [`Auto`] chooses between them, others serve votes.
+    Function {
+        /// The numbers of neighbours to choose from; none where votes are not wanted.
+        neighbours: &'a [usize],
+        /// How much each vote counts.
+        weights: Weights,
+        /// What a smooth function is to be, where one may predict.
+        smooth: Option<SmoothSpec>,
     },
 }
 
@@ -316,11 +325,13 @@ pub struct Fit {
     /// Of Lip^D and Lip^I with a slack per row, the slack `xi` of each row: the learned function has the value `1 - xi` there
     /// for the row's own class. At a slack above 1 it is of another class than the label says.
     pub slack: Option<Vec<f64>>,
+    /// Where a smooth function was chosen with the metric: how its values become probabilities.
+    pub calibration: Option<Calibration>,
 }
 
 impl Fit {
     fn new(metric: Metric, outcome: Outcome) -> Self {
-        Self { metric, outcome, certificate: None, slack: None }
+        Self { metric, outcome, certificate: None, slack: None, calibration: None }
     }
 }
 

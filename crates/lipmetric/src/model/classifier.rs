@@ -2,8 +2,9 @@
 
 use super::Model;
 use super::extension::{Extend, Extending};
+use super::smooth::{Smooth, Smoothing};
 use super::vote::{Vote, Voting};
-use crate::classify::{K, Prediction, Weights};
+use crate::classify::{K, Prediction, SmoothSpec, Weights};
 use crate::robust::{Ball, Kind, Norm, Radius, Space};
 use crate::{Error, Matrix, Result};
 use serde::{Deserialize, Serialize};
@@ -19,6 +20,8 @@ pub enum Classifier {
     Vote(Voting),
     /// By the Lipschitz extension of the values on the training rows.
     Extension(Extending),
+    /// By a smooth function of the distances to the training rows.
+    Smooth(Smoothing),
 }
 
 /// How a model shall predict, before it is fitted.
@@ -62,6 +65,11 @@ pub enum ClassifierSpec {
         #[serde(default = "yes")]
         calibrate: bool,
     },
+    /// By a smooth function of the distances to the training rows.
+    Smooth(SmoothSpec),
+    /// By whichever of votes and a smooth function predicts better, chosen together with the metric; of the method
+    /// [`Auto`](crate::method::Auto) alone.
+    Auto,
 }
 
 fn half() -> f64 {
@@ -85,7 +93,7 @@ impl Classifier {
     pub fn voting(&self) -> Option<Voting> {
         match self {
             Self::Vote(voting) => Some(*voting),
-            Self::Extension(_) => None,
+            Self::Extension(_) | Self::Smooth(_) => None,
         }
     }
 
@@ -94,6 +102,7 @@ impl Classifier {
         match self {
             Self::Vote(voting) => Ok(Box::new(Vote::new(model, *voting)?)),
             Self::Extension(extending) => Ok(Box::new(Extend::new(model, extending)?)),
+            Self::Smooth(smoothing) => Ok(Box::new(Smooth::new(model, smoothing)?)),
         }
     }
 }
@@ -104,6 +113,7 @@ impl std::fmt::Display for Classifier {
         match self {
             Self::Vote(voting) => std::fmt::Display::fmt(voting, f),
             Self::Extension(extending) => std::fmt::Display::fmt(extending, f),
+            Self::Smooth(smoothing) => std::fmt::Display::fmt(smoothing, f),
         }
     }
 }
@@ -135,6 +145,9 @@ pub(super) trait Decide: Debug + Send + Sync {
 
     /// The class of each row and what it rests on.
     fn explain(&self, rows: &Mapped<'_>) -> Result<Vec<Prediction>>;
+
+    /// The probability of each class, a row per row; nothing where the classifier has none.
+    fn shares(&self, rows: &Mapped<'_>) -> Result<Option<Matrix>>;
 
     /// How far each row may move, in steps of the ball, while its class stays as `labels` has it (what [`Self::predict`] gave):
     /// infinitely far where no other class has rows. An error where nothing can be certified.
@@ -216,7 +229,8 @@ impl ClassifierSpec {
             Self::Extension { alpha, .. } if !(0.0..=1.0).contains(alpha) => {
                 Err(Error::parameter("alpha", format!("{alpha} is outside 0 to 1")))
             }
-            Self::Vote { .. } | Self::Extension { .. } => Ok(()),
+            Self::Smooth(smooth) => smooth.check(),
+            Self::Vote { .. } | Self::Extension { .. } | Self::Auto => Ok(()),
         }
     }
 }

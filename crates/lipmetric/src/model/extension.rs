@@ -1,16 +1,17 @@
 use super::Model;
 use super::classifier::{Asked, Decide, Mapped};
 use super::held_out::{HeldOut, scaled};
-use crate::classify::{Calibration, ExtensionFunction, KnnClassifier, Prediction, Weights};
+use super::nearest::Nearest;
+use crate::classify::smooth::largest;
+use crate::classify::{Calibration, ExtensionFunction, Prediction};
 use crate::method::values::{self, Constant, mean_distance};
-use crate::method::{Fit, Method, Spec, Training};
+use crate::method::{Fit, Method, Serves, Spec, Training};
 use crate::neighbours::{ClassIndex, NeighbourIndex};
 use crate::robust::{Ball, Kind, Sides, Sites, Supporting, View, crossing, nearest_hyperplane, step_into};
 use crate::solver::Observer;
 use crate::{Error, Matrix, Result};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
-use std::sync::OnceLock;
 
 /// The Lipschitz extension of the values on the training rows, by which the paper classifies:
 ///
@@ -70,12 +71,15 @@ pub(super) fn fit(
 ) -> Result<(Fit, Extending)> {
     let mut fit = spec.fit(&training.with_extension(alpha), observer)?;
     let at_scale = fit.slack.is_some() || matches!(spec, Spec::Lip(_));
-    let held_out =
-        if at_scale && !calibrate { None } else { Some(HeldOut::new(spec, &fit.outcome, training, alpha, observer)?) };
+    let held_out = if at_scale && !calibrate {
+        None
+    } else {
+        Some(HeldOut::new(spec, &fit.outcome, training, Serves::Extension { alpha }, observer)?)
+    };
     let mapped = fit.metric.transform(training.x)?;
     let scale = match &held_out {
         Some(held_out) if !at_scale => {
-            let (scale, accuracy) = chosen(held_out, &reaches(&mapped, training)?)?;
+            let (scale, accuracy) = chosen(held_out, alpha, &reaches(&mapped, training)?)?;
             fit.outcome.notes.push(format!(
                 "the Lipschitz constant of the function was chosen by cross-validation: it predicts {:.1} % of the held-out \
                  rows correctly",
@@ -94,7 +98,7 @@ pub(super) fn fit(
         ));
         fit.slack = Some(learned.slack);
     }
-    let calibration = match held_out.filter(|_| calibrate).map(|held_out| held_out.values(scale)).transpose()? {
+    let calibration = match held_out.filter(|_| calibrate).map(|held_out| held_out.values(scale, alpha)).transpose()? {
         Some((values, truth)) if !truth.is_empty() => {
             Some(Calibration::fit(&values, &truth, training.y.classes().len())?)
         }
@@ -105,22 +109,18 @@ pub(super) fn fit(
 
 /// The reach that predicts held-out rows best, and how many of them. Of equally good ones it is the largest: its function is the
 /// flattest.
-fn chosen(held_out: &HeldOut, reaches: &[f64]) -> Result<(Constant, f64)> {
+fn chosen(held_out: &HeldOut, alpha: f64, reaches: &[f64]) -> Result<(Constant, f64)> {
     let mut best = (Constant::Reach(MOST_REACH), f64::NEG_INFINITY);
     for &reach in reaches.iter().rev() {
         let scale = Constant::Reach(reach);
-        let (values, truth) = held_out.values(scale)?;
-        let right = (0..truth.len()).filter(|&i| largest(values.row(i)) == truth[i] as usize).count();
+        let (values, truth) = held_out.values(scale, alpha)?;
+        let right = (0..truth.len()).filter(|&i| largest(values.row(i)) == truth[i]).count();
         let accuracy = right as f64 / truth.len().max(1) as f64;
         if accuracy > best.1 {
             best = (scale, accuracy);
         }
     }
     Ok(best)
-}
-
-fn largest(values: &[f64]) -> usize {
-    (0..values.len()).fold(0, |top, c| if values[c] > values[top] { c } else { top })
 }
 
 /// What is tried, as parts of the mean squared distance: from where few values are bent, which is nearly the nearest neighbour, in
@@ -147,8 +147,7 @@ pub(super) struct Extend {
     function: ExtensionFunction,
     constant: f64,
     calibration: Option<Calibration>,
-    /// Tells the nearest rows; made when they are first asked for.
-    nearest: OnceLock<KnnClassifier>,
+    nearest: Nearest,
 }
 
 impl Extend {
@@ -161,21 +160,11 @@ impl Extend {
         let mapped = scaled(model.metric.transform(&rows.x)?, extending.constant);
         let function = ExtensionFunction::new(mapped, rows.y.clone(), values.clone(), extending.alpha)?;
         let (constant, calibration) = (extending.constant, extending.calibration.clone());
-        Ok(Self { function, constant, calibration, nearest: OnceLock::new() })
+        Ok(Self { function, constant, calibration, nearest: Nearest::default() })
     }
 
     fn queries(&self, rows: &Mapped<'_>) -> Matrix {
         scaled(rows.mapped.clone(), self.constant)
-    }
-
-    fn nearest(&self, model: &Model) -> Result<&KnnClassifier> {
-        if let Some(made) = self.nearest.get() {
-            return Ok(made);
-        }
-        let rows = model.training_rows()?;
-        let index = NeighbourIndex::new(model.metric.transform(&rows.x)?)?;
-        let made = KnnClassifier::new(index, rows.y.clone(), 1, Weights::Uniform)?;
-        Ok(self.nearest.get_or_init(|| made))
     }
 }
 
@@ -249,12 +238,13 @@ impl Decide for Extend {
     fn explain(&self, rows: &Mapped<'_>) -> Result<Vec<Prediction>> {
         let queries = self.queries(rows);
         let (labels, values) = (self.function.predict(&queries)?, self.function.values(&queries)?);
-        let mut told = self.nearest(rows.model)?.explain_as(&rows.mapped, &labels)?;
-        for (i, row) in told.iter_mut().enumerate() {
-            row.values = values.row(i).to_vec();
-            row.shares = self.calibration.as_ref().map_or_else(Vec::new, |c| c.shares(&row.values));
-        }
-        Ok(told)
+        let shares = |values: &[f64]| self.calibration.as_ref().map_or_else(Vec::new, |c| c.shares(values));
+        self.nearest.explain(rows, &labels, |i| values.row(i).to_vec(), shares)
+    }
+
+    fn shares(&self, rows: &Mapped<'_>) -> Result<Option<Matrix>> {
+        let Some(calibration) = &self.calibration else { return Ok(None) };
+        Ok(Some(calibration.all(&self.function.values(&self.queries(rows))?)))
     }
 
     fn radii(&self, rows: &Mapped<'_>, labels: &[u32], asked: &Asked) -> Result<Vec<f64>> {

@@ -3,7 +3,7 @@
 use crate::classify::ExtensionFunction;
 use crate::data::{folds, holdouts};
 use crate::method::values::{self, Constant};
-use crate::method::{Method, Outcome, Part, Spec, Training};
+use crate::method::{Method, Outcome, Part, Serves, Spec, Training};
 use crate::solver::{Observer, Status};
 use crate::{Labels, Matrix, Metric, Result};
 
@@ -13,21 +13,20 @@ const FOLDS: usize = 5;
 const ROWS: usize = 600;
 
 /// A method learned from all folds but one.
-struct Fold {
-    part: Part,
-    metric: Metric,
+pub(super) struct Fold {
+    pub(super) part: Part,
+    pub(super) metric: Metric,
     slack: Option<Vec<f64>>,
     /// The rows that it has not seen, and their classes.
-    queries: Matrix,
-    truth: Vec<u32>,
+    pub(super) queries: Matrix,
+    pub(super) truth: Vec<u32>,
 }
 
 /// A method learned from all folds but one, for each of them.
 pub(super) struct HeldOut {
-    folds: Vec<Fold>,
+    pub(super) folds: Vec<Fold>,
     /// How much each row counts in values that are learned for a metric.
     spec: Spec,
-    alpha: f64,
     classes: usize,
 }
 
@@ -38,12 +37,11 @@ impl HeldOut {
         spec: &Spec,
         outcome: &Outcome,
         data: &Training<'_>,
-        alpha: f64,
+        serves: Serves<'_>,
         observer: &mut dyn Observer,
     ) -> Result<Self> {
         let n = data.x.rows();
-        let sample = if n > ROWS { holdouts(data.y, ROWS as f64 / n as f64, 1, 0)? } else { Vec::new() };
-        let sample: Vec<usize> = sample.into_iter().next().map_or_else(|| (0..n).collect(), |split| split.train);
+        let sample = sample(data.y, ROWS)?;
         let labels: Labels = data.y.select(&sample);
         let mut out = Vec::new();
         for split in folds(&labels, FOLDS.min(sample.len()), 0)? {
@@ -51,7 +49,7 @@ impl HeldOut {
             let (train, test) = (of(&split.train), of(&split.test));
             let part = Part::of(data, &train);
             let settled = spec.settled(outcome, train.len() as f64 / n as f64);
-            let fit = part.training().and_then(|training| settled.fit(&training.with_extension(alpha), observer));
+            let fit = part.training().and_then(|training| settled.fit(&Training { serves, ..training }, observer));
             let Ok(fit) = fit else { continue };
             if matches!(fit.outcome.status, Status::Interrupted | Status::TimeLimit) {
                 break;
@@ -60,12 +58,12 @@ impl HeldOut {
             let queries = data.x.select_rows(&test);
             out.push(Fold { part, metric: fit.metric, slack: fit.slack, queries, truth });
         }
-        Ok(Self { folds: out, spec: spec.clone(), alpha, classes: data.y.classes().len() })
+        Ok(Self { folds: out, spec: spec.clone(), classes: data.y.classes().len() })
     }
 
     /// The values of the function on the rows of each fold, as learned from the others, a column per class, and the classes of these
     /// rows.
-    pub(super) fn values(&self, constant: Constant) -> Result<(Matrix, Vec<u32>)> {
+    pub(super) fn values(&self, constant: Constant, alpha: f64) -> Result<(Matrix, Vec<u32>)> {
         let (mut values, mut truth) = (Vec::new(), Vec::new());
         for fold in &self.folds {
             let training = fold.part.training()?;
@@ -77,13 +75,20 @@ impl HeldOut {
                     (values::learned(&fold.metric, &training, weights, constant)?.margins(), constant)
                 }
             };
-            let function = ExtensionFunction::new(scaled(rows, constant), training.y.clone(), margins, self.alpha)?;
+            let function = ExtensionFunction::new(scaled(rows, constant), training.y.clone(), margins, alpha)?;
             let queries = scaled(fold.metric.transform(&fold.queries)?, constant);
             values.extend_from_slice(function.values(&queries)?.as_slice());
             truth.extend_from_slice(&fold.truth);
         }
         Ok((Matrix::from_vec(truth.len(), self.classes, values)?, truth))
     }
+}
+
+/// About so many of the rows, of each class in proportion; all where there are no more.
+pub(super) fn sample(labels: &Labels, most: usize) -> Result<Vec<usize>> {
+    let n = labels.len();
+    let split = if n > most { holdouts(labels, most as f64 / n as f64, 1, 0)? } else { Vec::new() };
+    Ok(split.into_iter().next().map_or_else(|| (0..n).collect(), |split| split.train))
 }
 
 /// Mapped rows whose squared distances are multiplied by the constant.

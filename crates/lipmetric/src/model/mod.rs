@@ -11,6 +11,8 @@
 //! | `vote` | the vote of the nearest rows |
 //! | `extension` | the paper's function: the Lipschitz extension of the values on the training rows |
 //! | `counterfactual` | [`Counterfactual`]: the nearest row that is predicted as another class |
+//! | `smooth` | a smooth function of the distances to the training rows |
+//! | `nearest` | the nearest rows, for classifiers that do not search them themselves |
 //! | `held_out` | a method fitted on folds, for what has to be chosen or calibrated on rows that it has not seen |
 //!
 //! Another classifier is a variant of [`Classifier`], one of [`ClassifierSpec`], and a file beside `vote`.
@@ -20,9 +22,11 @@ mod counterfactual;
 mod extension;
 mod foresee;
 mod held_out;
+mod nearest;
 mod predictor;
 mod recipe;
 mod rows;
+mod smooth;
 mod vote;
 
 pub use classifier::{Certified, Classifier, ClassifierSpec};
@@ -32,6 +36,7 @@ pub use foresee::Foreseen;
 pub use predictor::Predictor;
 pub use recipe::Recipe;
 pub use rows::Rows;
+pub use smooth::{Smoothing, Terms};
 pub use vote::Voting;
 
 use crate::classify::Prediction;
@@ -53,6 +58,8 @@ pub struct TrainingRows {
     /// The values of the learned function on the rows, where there is one: `1 - xi` for the row's own class, its negative for
     /// every other. Where it is below zero the function holds the label for wrong.
     pub values: Option<Vec<f64>>,
+    /// The terms of the smooth function, where there is one.
+    pub terms: Option<Terms>,
     /// The line of the source that each row began on, from 1; empty where the source has no lines.
     pub lines: Vec<u64>,
 }
@@ -61,7 +68,7 @@ impl TrainingRows {
     /// Rows and their classes, with nothing learned about them.
     #[must_use]
     pub fn new(x: Matrix, y: Labels) -> Self {
-        Self { x, y, values: None, lines: Vec::new() }
+        Self { x, y, values: None, terms: None, lines: Vec::new() }
     }
 
     /// The slack `xi` of each row: none where there is no learned function.
@@ -89,6 +96,9 @@ impl TrainingRows {
         }
         if !self.lines.is_empty() && self.lines.len() != n {
             return Err(Error::shape("lines of the training rows", n, self.lines.len()));
+        }
+        if let Some(terms) = &self.terms {
+            terms.check(n, self.y.classes().len())?;
         }
         let Some(values) = &self.values else { return Ok(()) };
         if values.len() != n {
@@ -226,6 +236,15 @@ impl Model {
     /// As [`Self::transform`]; or if the model was stored without its training rows.
     pub fn predict<'a>(&self, rows: impl Into<Rows<'a>>) -> Result<Vec<u32>> {
         self.ready()?.predict(&self.map(rows.into())?)
+    }
+
+    /// The probability of each class, a row per row and a column per class: shares of the neighbours' votes, or the calibrated
+    /// values of a function. Nothing where a function was not calibrated.
+    ///
+    /// # Errors
+    /// As [`Self::predict`].
+    pub fn shares<'a>(&self, rows: impl Into<Rows<'a>>) -> Result<Option<Matrix>> {
+        self.ready()?.shares(&self.map(rows.into())?)
     }
 
     /// The class of each row with what it rests on: the neighbours that voted or the values of the function, the shares of the

@@ -83,6 +83,14 @@ impl Predictor {
         self.decide.explain(&self.model.map(rows.into())?)
     }
 
+    /// As [`Model::shares`].
+    ///
+    /// # Errors
+    /// As [`Model::shares`].
+    pub fn shares<'a>(&self, rows: impl Into<Rows<'a>>) -> Result<Option<Matrix>> {
+        self.decide.shares(&self.model.map(rows.into())?)
+    }
+
     /// As [`Model::radii`].
     ///
     /// # Errors

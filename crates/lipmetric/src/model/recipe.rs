@@ -1,11 +1,11 @@
 use super::classifier::{Classifier, ClassifierSpec};
 use super::vote::Voting;
-use super::{Model, Provenance, TrainingRows, extension};
-use crate::classify::{K, Validation, Weights, best_k, judge_k, usual_ks};
-use crate::method::{Fit, Method, Spec, Training, Triplet};
+use super::{Model, Provenance, Terms, TrainingRows, extension, smooth};
+use crate::classify::{K, SmoothSpec, Validation, Weights, best_k, judge_k, usual_ks};
+use crate::method::{Fit, Method, Serves, Spec, Training, Triplet};
 use crate::prepare::{Dataset, Fill, Preparation, Scaling};
 use crate::solver::Observer;
-use crate::{Metric, Result};
+use crate::{Error, Metric, Result};
 
 /// Everything that decides what becomes of given rows: preparation, method, classifier.
 #[derive(Clone, Copy)]
@@ -84,16 +84,7 @@ impl<'a> Recipe<'a> {
         if self.certificate {
             self.spec.check_certificate(&training)?;
         }
-        let (mut fit, classifier) = match self.classifier {
-            ClassifierSpec::Vote { k, weights } => {
-                let (fit, voting) = self.fit_for_votes(&training, k, weights, observer)?;
-                (fit, Classifier::Vote(voting))
-            }
-            ClassifierSpec::Extension { alpha, calibrate } => {
-                let (fit, extending) = extension::fit(self.spec, &training, (alpha, calibrate), observer)?;
-                (fit, Classifier::Extension(extending))
-            }
-        };
+        let (mut fit, classifier, terms) = self.fit_classifier(&training, observer)?;
         // No part of the spec: a note says that there was more to learn from.
         let notes = &mut fit.outcome.notes;
         if self.start.is_some() {
@@ -110,12 +101,67 @@ impl<'a> Recipe<'a> {
             _ => data.lines.clone(),
         };
         let values = fit.slack.map(|slack| slack.iter().map(|xi| 1.0 - xi).collect());
-        let rows = TrainingRows { values, lines, ..TrainingRows::new(x, y) };
+        let rows = TrainingRows { values, terms, lines, ..TrainingRows::new(x, y) };
         let model = Model::new(learned, fit.metric, preparation, classes, classifier)?.with_training(rows)?;
         match fit.certificate {
             Some(certificate) if self.certificate => model.with_certificate(certificate),
             _ => Ok(model),
         }
+    }
+
+    /// Learns a metric and what predicts by it.
+    fn fit_classifier(
+        &self,
+        training: &Training<'_>,
+        observer: &mut dyn Observer,
+    ) -> Result<(Fit, Classifier, Option<Terms>)> {
+        let chooses = matches!(self.spec, Spec::Auto(_));
+        Ok(match self.classifier {
+            ClassifierSpec::Vote { k, weights } => {
+                let (fit, voting) = self.fit_for_votes(training, k, weights, observer)?;
+                (fit, Classifier::Vote(voting), None)
+            }
+            ClassifierSpec::Extension { alpha, calibrate } => {
+                let (fit, extending) = extension::fit(self.spec, training, (alpha, calibrate), observer)?;
+                (fit, Classifier::Extension(extending), None)
+            }
+            ClassifierSpec::Smooth(asked) if chooses => self.fit_jointly(training, &[], asked, observer)?,
+            ClassifierSpec::Smooth(asked) => {
+                let (fit, smoothing, terms) = smooth::fit(self.spec, training, asked, observer)?;
+                (fit, Classifier::Smooth(smoothing), Some(terms))
+            }
+            ClassifierSpec::Auto if chooses => {
+                let neighbours = usual_ks(training.x.rows());
+                self.fit_jointly(training, &neighbours, SmoothSpec::default(), observer)?
+            }
+            ClassifierSpec::Auto => {
+                let message = format!(
+                    "`classifier = auto` is chosen together with the distance by `method = auto`; for {} say which: nearest, \
+                     extension or smooth",
+                    self.spec.name()
+                );
+                return Err(Error::parameter("classifier", message));
+            }
+        })
+    }
+
+    /// Learns a metric that is chosen together with what predicts by it.
+    fn fit_jointly(
+        &self,
+        training: &Training<'_>,
+        neighbours: &[usize],
+        asked: SmoothSpec,
+        observer: &mut dyn Observer,
+    ) -> Result<(Fit, Classifier, Option<Terms>)> {
+        let weights = Weights::Uniform;
+        let serves = Serves::Function { neighbours, weights, smooth: Some(asked) };
+        let mut fit = self.spec.fit(&Training { serves, ..*training }, observer)?;
+        if let Some(k) = fit.outcome.choice.as_ref().and_then(|choice| choice.chosen.k) {
+            return Ok((fit, Classifier::Vote(Voting { k, weights }), None));
+        }
+        let (smoothing, terms) = smooth::chosen(&fit, training, asked)?;
+        fit.outcome.notes.extend(smooth::landmarks_note(&terms, training.x.rows()));
+        Ok((fit, Classifier::Smooth(smoothing), Some(terms)))
     }
 
     /// Learns a metric, and how many neighbours vote where that is to be chosen.
@@ -130,7 +176,11 @@ impl<'a> Recipe<'a> {
             K::Fixed(k) => vec![k],
             K::Auto => usual_ks(training.x.rows()),
         };
-        let fit = self.spec.fit(&training.with_votes(&tried, weights), observer)?;
+        let serves = match self.spec {
+            Spec::Auto(_) => Serves::Function { neighbours: &tried, weights, smooth: None },
+            _ => Serves::Votes { neighbours: &tried, weights },
+        };
+        let fit = self.spec.fit(&Training { serves, ..*training }, observer)?;
         let k = match (k, &fit.outcome.choice) {
             (K::Fixed(k), _) => k,
             (K::Auto, Some(choice)) => choice.chosen.k.unwrap_or(1),

@@ -3,7 +3,7 @@ use super::classifier::{Asked, Decide, Mapped};
 use crate::classify::{KnnClassifier, Prediction, Weights};
 use crate::neighbours::NeighbourIndex;
 use crate::robust::{Ball, Crossing, Kind, Sites, Supporting, View, crossing, step_into, vote_radius};
-use crate::{Error, Result};
+use crate::{Error, Matrix, Result};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -93,6 +93,10 @@ impl Decide for Vote {
 
     fn explain(&self, rows: &Mapped<'_>) -> Result<Vec<Prediction>> {
         self.knn.explain(&rows.mapped)
+    }
+
+    fn shares(&self, rows: &Mapped<'_>) -> Result<Option<Matrix>> {
+        self.knn.predict_proba(&rows.mapped).map(Some)
     }
 
     fn radii(&self, rows: &Mapped<'_>, labels: &[u32], asked: &Asked) -> Result<Vec<f64>> {

@@ -9,6 +9,7 @@ mod clock;
 mod comparison;
 mod extension_function;
 mod function;
+mod joint;
 mod knn;
 mod knn_classifier;
 mod lip_common;

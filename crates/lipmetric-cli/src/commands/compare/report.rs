@@ -103,6 +103,8 @@ impl<'a> Report<'a> {
             spec: &outcome.specs[m],
             classifier: match outcome.classifiers[m] {
                 ClassifierSpec::Extension { .. } => "extension",
+                ClassifierSpec::Smooth(_) => "smooth",
+                ClassifierSpec::Auto => "auto",
                 _ => "nearest",
             },
             k: match outcome.classifiers[m] {

@@ -183,6 +183,9 @@ fn prediction(classifier: &ClassifierSpec, spec: &Spec) -> String {
         ClassifierSpec::Vote { k: K::Fixed(k), .. } => format!("{k} nearest neighbours"),
         ClassifierSpec::Vote { k: K::Auto, .. } if spec.chooses() => "k chosen by cross-validation".to_owned(),
         ClassifierSpec::Vote { k: K::Auto, .. } => "k chosen by leave-one-out".to_owned(),
+        ClassifierSpec::Auto => "distance and function chosen by cross-validation".to_owned(),
+        ClassifierSpec::Smooth(_) if spec.chooses() => "smooth function of the chosen distance".to_owned(),
+        ClassifierSpec::Smooth(_) => "smooth function of the distances, its bandwidth and ridge chosen".to_owned(),
         _ => "Lipschitz extension of the learned values".to_owned(),
     }
 }

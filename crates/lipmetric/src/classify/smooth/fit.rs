@@ -1,10 +1,9 @@
-//! The function for given rows: with given settings, or judged for many by what each row gets from the others.
+//! The function for given rows and settings.
 
 use super::kernel::{Points, laplace_of};
 use super::ridge::{Ridge, counted, per_class, targets};
 use super::{Landmarks, SmoothFunction, draw};
 use crate::{Error, Labels, Matrix, Result};
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 /// How smooth a function is.
@@ -38,8 +37,49 @@ impl Smoothness {
     }
 }
 
+/// What is asked of a smooth function.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[non_exhaustive]
+pub struct SmoothSpec {
+    /// The bandwidth as a part of the root of the mean squared distance between the rows; chosen where there is none.
+    pub width: Option<f64>,
+    /// The ridge; chosen where there is none.
+    pub ridge: Option<f64>,
+    /// Whether every class counts as much as any other, whatever its number of rows.
+    pub balanced: bool,
+}
+
+impl SmoothSpec {
+    /// Checks that what is given is positive.
+    ///
+    /// # Errors
+    /// If it is not.
+    pub fn check(&self) -> Result<()> {
+        Smoothness::new(self.width.unwrap_or(1.0), self.ridge.unwrap_or(1.0)).check()
+    }
+
+    /// The settings to judge, the smoothest first.
+    pub(crate) fn tried(&self) -> Vec<Smoothness> {
+        super::usual(self.width, self.ridge)
+    }
+
+    /// The same for one width.
+    pub(crate) fn near(&self, near: Smoothness) -> Vec<Smoothness> {
+        super::usual(Some(near.width), self.ridge)
+    }
+
+    /// What is taken where nothing could be judged: in the middle of what is tried.
+    pub(crate) fn unjudged(&self) -> Smoothness {
+        Smoothness::new(self.width.unwrap_or(0.7), self.ridge.unwrap_or(0.1))
+    }
+}
+
 /// Up to this many rows each has a term of its own.
 pub(crate) const EXACT_ROWS: usize = 4000;
+/// Of more rows, so many have one, about.
+pub(crate) const LANDMARKS: usize = 3000;
+/// Decides which.
+pub(crate) const SEED: u64 = 0;
 
 /// What a function rests on.
 #[derive(Debug, Clone)]
@@ -64,15 +104,14 @@ pub(crate) fn fit(
     if labels.len() != mapped.rows() {
         return Err(Error::shape("labels of the rows", mapped.rows(), labels.len()));
     }
-    let classes = labels.classes().len();
-    let bandwidth = smoothness.width * Points::new(mapped).spread();
     if let Some((count, seed)) = landmarks.filter(|(count, _)| *count < mapped.rows()) {
         let centres = draw(labels, count, seed)?;
-        let rows = mapped.select_rows(&centres);
-        let system = Landmarks::new(&Points::new(&rows), mapped, &targets(labels.codes(), classes), weights, bandwidth);
-        let coefficients = per_class(system.solve(smoothness.ridge)?, classes);
-        return Ok(Fitted { function: SmoothFunction::new(&rows, coefficients, bandwidth)?, centres });
+        let found = fit_landmarks(mapped, labels, weights, &[smoothness], (count, seed))?;
+        let function = found.into_iter().next().ok_or_else(|| Error::data("there is no setting to fit with"))?;
+        return Ok(Fitted { centres, function });
     }
+    let classes = labels.classes().len();
+    let bandwidth = smoothness.width * Points::new(mapped).spread();
     let centres = counted(weights).unwrap_or_else(|| (0..mapped.rows()).collect());
     let weights: Option<Vec<f64>> = weights.map(|w| centres.iter().map(|&i| w[i]).collect());
     let (rows, labels) = (mapped.select_rows(&centres), labels.select(&centres));
@@ -82,26 +121,43 @@ pub(crate) fn fit(
     Ok(Fitted { function: SmoothFunction::new(&rows, coefficients, bandwidth)?, centres })
 }
 
-/// What each row gets from all others by functions of these settings: a matrix for each, with a column per class. All rows must
-/// count, and `squared` are the squared distances between them.
+/// The functions for settings of one width and several ridges, with landmarks where there are many rows.
 ///
 /// # Errors
-/// If a system is singular.
-pub(crate) fn left_out(
-    squared: &Matrix,
-    spread: f64,
+/// As [`fit`].
+pub(crate) fn fit_all(
+    mapped: &Matrix,
     labels: &Labels,
     weights: Option<&[f64]>,
     tried: &[Smoothness],
-) -> Result<Vec<Matrix>> {
+) -> Result<Vec<SmoothFunction>> {
+    if mapped.rows() > EXACT_ROWS {
+        return fit_landmarks(mapped, labels, weights, tried, (LANDMARKS, SEED));
+    }
+    tried.iter().map(|&s| fit(mapped, labels, weights, s, None).map(|fitted| fitted.function)).collect()
+}
+
+/// The functions of about so many landmarks, drawn with this seed, for settings of one width and several ridges.
+///
+/// # Errors
+/// If the settings have several widths, or a system is singular.
+pub(crate) fn fit_landmarks(
+    mapped: &Matrix,
+    labels: &Labels,
+    weights: Option<&[f64]>,
+    tried: &[Smoothness],
+    (count, seed): (usize, u64),
+) -> Result<Vec<SmoothFunction>> {
+    let Some(first) = tried.first() else { return Ok(Vec::new()) };
+    if tried.iter().any(|s| s.width != first.width) {
+        return Err(Error::parameter("width", "landmarks are fitted for one width at a time"));
+    }
     let classes = labels.classes().len();
-    let wanted = targets(labels.codes(), classes);
-    let one = |smoothness: &Smoothness| -> Result<Matrix> {
-        let kernel = laplace_of(squared, smoothness.width * spread);
-        let solved = Ridge::new(&kernel, &wanted, weights, smoothness.ridge)?;
-        Ok(per_class(solved.left_out(&wanted), classes))
-    };
-    tried.par_iter().map(one).collect()
+    let rows = mapped.select_rows(&draw(labels, count, seed)?);
+    let bandwidth = first.width * Points::new(mapped).spread();
+    let system = Landmarks::new(&Points::new(&rows), mapped, &targets(labels.codes(), classes), weights, bandwidth);
+    let one = |s: &Smoothness| SmoothFunction::new(&rows, per_class(system.solve(s.ridge)?, classes), bandwidth);
+    tried.iter().map(one).collect()
 }
 
 #[cfg(test)]

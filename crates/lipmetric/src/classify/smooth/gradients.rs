@@ -15,7 +15,7 @@ impl SmoothFunction {
     ///
     /// # Errors
     /// As [`SmoothFunction::values`].
-    pub(crate) fn gradient_products(&self, queries: &Matrix) -> Result<Matrix> {
+    pub fn gradient_products(&self, queries: &Matrix) -> Result<Matrix> {
         self.check(queries)?;
         let p = queries.cols();
         let blocks = queries.rows().div_ceil(BLOCK);

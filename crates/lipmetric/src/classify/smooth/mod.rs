@@ -7,21 +7,24 @@
 //! | `mod` | [`SmoothFunction`]: values, decisions, certified radii |
 //! | `kernel` | distances and the Laplace kernel, in blocks |
 //! | `ridge` | the coefficients; what each row gets from the others, in closed form |
-//! | `fit` | the function for given rows, and the settings judged by what each row gets from the others |
+//! | `fit` | the function for given rows and settings |
+//! | `judge` | settings judged on rows that the functions have not seen |
 //! | `landmarks` | the same for many rows: coefficients on some of them, fitted to all |
 //! | `gradients` | the gradients of the function, and the mean of their outer products |
 
 mod fit;
 mod gradients;
+mod judge;
 mod kernel;
 mod landmarks;
 mod ridge;
 
-pub use fit::Smoothness;
-pub(crate) use fit::{EXACT_ROWS, Fitted, fit, left_out};
+pub(crate) use fit::{EXACT_ROWS, Fitted, LANDMARKS, SEED, fit, fit_all, fit_landmarks};
+pub use fit::{SmoothSpec, Smoothness};
+pub(crate) use judge::{Said, Sample, median, pick, usual};
 pub(crate) use kernel::{Points, laplace_of};
 pub(crate) use landmarks::{Landmarks, draw};
-pub(crate) use ridge::{Ridge, balanced, columns, counted, largest, per_class, targets};
+pub(crate) use ridge::{Ridge, balanced, largest, per_class, targets};
 
 use crate::neighbours::check_finite;
 use crate::{Error, Matrix, Result, linalg};
@@ -128,26 +131,10 @@ impl SmoothFunction {
     /// As [`Self::values`].
     pub fn radii(&self, queries: &Matrix) -> Result<Vec<f64>> {
         let predicted = self.predict(queries)?;
-        let (n, classes) = (self.points.len(), self.coefficients.cols());
+        let n = self.points.len();
         self.each_block(queries, |kernel, count, from| {
-            let mut out = Vec::with_capacity(count);
-            for (row, &top) in kernel.chunks_exact(n).take(count).zip(&predicted[from..]) {
-                // The positive and the negative sum against each class.
-                let mut sums = vec![(0.0, 0.0); classes];
-                for (&k, j) in row.iter().zip(0..) {
-                    let a = self.coefficients.row(j);
-                    let own = a[top as usize];
-                    for (sum, other) in sums.iter_mut().zip(a) {
-                        let term = k * (own - other);
-                        sum.0 += term.max(0.0);
-                        sum.1 -= term.min(0.0);
-                    }
-                }
-                let others = sums.iter().enumerate().filter(|(c, _)| *c != top as usize);
-                let radius = |(_, &(p, n)): (_, &(f64, f64))| if p > n { (p / n).ln().max(0.0) } else { 0.0 };
-                out.push(0.5 * self.bandwidth * others.map(radius).fold(f64::INFINITY, f64::min));
-            }
-            out
+            let rows = kernel.chunks_exact(n).take(count).zip(&predicted[from..]);
+            rows.map(|(row, &top)| judge::radius(row, None, &self.coefficients, top, self.bandwidth)).collect()
         })
     }
 

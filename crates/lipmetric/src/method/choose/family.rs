@@ -1,16 +1,17 @@
 use super::super::start::coordinates;
-use super::super::{Euclidean, Fit, LipLocal, Method, MetricKind, Training, values};
+use super::super::{Agop, Euclidean, Fit, LipLocal, Method, MetricKind, Training, values};
 use super::forms::Forms;
 use super::mix::mixed;
 use crate::problem::{Diameter, Slack};
 use crate::solver::Observer;
-use crate::{Matrix, Metric, Result, linalg};
+use crate::{Error, Matrix, Metric, Result, linalg};
 
 /// What is chosen from.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::method) enum Family {
-    /// The within-class Mahalanobis metric and Lip^I by near pairs, by themselves and mixed with the Euclidean metric.
-    Local,
+    /// The within-class Mahalanobis metric, Lip^I by near pairs and the metric of a smooth function's gradients, by themselves and mixed with the Euclidean metric; of these
+    /// the listed ones, or all where none are.
+    Local(Vec<MetricKind>),
     /// Lip^D or Lip^I in several forms.
     Forms(Box<Forms>),
 }
@@ -20,6 +21,8 @@ pub(in crate::method) enum Family {
 pub(super) struct Traits {
     pub(super) what: MetricKind,
     pub(super) c_rel: Option<f64>,
+    /// How often gradients are taken.
+    pub(super) rounds: Option<usize>,
     /// These, where they are chosen.
     pub(super) slack: Option<Slack>,
     pub(super) diameter: Option<Diameter>,
@@ -29,7 +32,7 @@ pub(super) struct Traits {
 
 impl Traits {
     fn plain(what: MetricKind, c_rel: Option<f64>) -> Self {
-        Self { what, c_rel, slack: None, diameter: None, rank: None }
+        Self { what, c_rel, rounds: None, slack: None, diameter: None, rank: None }
     }
 
     /// Those of the Euclidean metric.
@@ -64,6 +67,8 @@ impl Member {
 const NEAR: [f64; 4] = [0.5, 0.2, 0.05, 0.01];
 /// Shares of the Euclidean metric, largest first.
 const SHARES: [f64; 5] = [0.7, 0.5, 0.3, 0.15, 0.0];
+/// How often gradients are taken.
+const ROUNDS: usize = 2;
 /// The gap at which a metric is good enough to be judged.
 const GAP: f64 = 3e-2;
 const STEPS: usize = 300;
@@ -79,7 +84,7 @@ impl Family {
     /// What is tried, where an option decides it.
     pub(super) fn describe(&self) -> Option<String> {
         match self {
-            Self::Local => None,
+            Self::Local(_) => None,
             Self::Forms(forms) => Some(forms.describe()),
         }
     }
@@ -87,7 +92,7 @@ impl Family {
     /// What is taken unless another one is shown to be better.
     pub(super) fn usual(&self) -> Traits {
         match self {
-            Self::Local => Traits::euclidean(),
+            Self::Local(_) => Traits::euclidean(),
             Self::Forms(forms) => forms.usual(),
         }
     }
@@ -95,7 +100,7 @@ impl Family {
     /// Rows to choose by, at most, and about how many predictions are enough: small tables are dealt to folds several times.
     pub(super) fn effort(&self) -> (usize, usize) {
         match self {
-            Self::Local => (2000, 1000),
+            Self::Local(_) => (2000, 1000),
             Self::Forms(forms) => forms.effort(),
         }
     }
@@ -103,7 +108,7 @@ impl Family {
     /// The shares of the Euclidean metric that each member is mixed with.
     pub(super) fn shares(&self) -> &'static [f64] {
         match self {
-            Self::Local => &SHARES,
+            Self::Local(_) => &SHARES,
             Self::Forms(_) => &[0.0],
         }
     }
@@ -111,12 +116,24 @@ impl Family {
     /// All members, learned from these rows.
     pub(super) fn members(&self, data: &Training<'_>, observer: &mut dyn Observer) -> Result<Vec<Member>> {
         match self {
-            Self::Local => {
+            Self::Local(wanted) => {
+                let wants = |kind: MetricKind| wanted.is_empty() || wanted.contains(&kind);
                 let member = |traits, metric| Member { traits, metric, slack: None, weights: Vec::new(), unit_c: None };
-                let mut out = vec![member(Traits::plain(MetricKind::Within, None), within(data)?.metric)];
-                let fits = near().along(data, &NEAR, false, observer)?;
-                let local = |(&c, fit): (&f64, Fit)| member(Traits::plain(MetricKind::LipLocal, Some(c)), fit.metric);
-                out.extend(NEAR.iter().zip(fits).map(local));
+                let mut out = Vec::new();
+                if wants(MetricKind::Within) {
+                    out.push(member(Traits::plain(MetricKind::Within, None), within(data)?.metric));
+                }
+                if wants(MetricKind::LipLocal) {
+                    let fits = near().along(data, &NEAR, false, observer)?;
+                    let local =
+                        |(&c, fit): (&f64, Fit)| member(Traits::plain(MetricKind::LipLocal, Some(c)), fit.metric);
+                    out.extend(NEAR.iter().zip(fits).map(local));
+                }
+                if wants(MetricKind::Agop) {
+                    let metrics = by_gradients(data, observer)?;
+                    let agop = |rounds| Traits { rounds: Some(rounds), ..Traits::plain(MetricKind::Agop, None) };
+                    out.extend((1..).zip(metrics).map(|(rounds, metric)| member(agop(rounds), metric)));
+                }
                 Ok(out)
             }
             Self::Forms(forms) => forms.members(data, observer),
@@ -133,9 +150,14 @@ impl Family {
     ) -> Result<Fit> {
         let fit = match (self, traits.c_rel) {
             (Self::Forms(forms), _) => return forms.finish(traits, unit_c, data, observer),
-            (Self::Local, Some(c)) => near().c_rel(c).fit(data, observer)?,
-            (Self::Local, None) if traits.what == MetricKind::Within => within(data)?,
-            (Self::Local, None) => return Euclidean::new().fit(data, observer),
+            (Self::Local(_), Some(c)) => near().c_rel(c).fit(data, observer)?,
+            (Self::Local(_), None) if traits.what == MetricKind::Within => within(data)?,
+            (Self::Local(_), None) if traits.what == MetricKind::Agop => {
+                let rounds = traits.rounds.unwrap_or(ROUNDS);
+                let fits = Agop::new().rounds(rounds).path(data, observer)?;
+                fits.into_iter().next_back().ok_or_else(|| Error::data("no gradients could be taken"))?
+            }
+            (Self::Local(_), None) => return Euclidean::new().fit(data, observer),
         };
         if euclid == 0.0 {
             return Ok(Fit::new(fit.metric, fit.outcome));
@@ -151,6 +173,16 @@ impl Family {
         (outcome.objective, outcome.dual, outcome.gap) = (None, None, None);
         Ok(Fit::new(mixed(&fit.metric, euclid, data.x)?, outcome))
     }
+}
+
+/// The metrics of a smooth function's gradients, one for each round. Where the function changes nowhere it is the last one that there
+/// was, the Euclidean one at first.
+fn by_gradients(data: &Training<'_>, observer: &mut dyn Observer) -> Result<Vec<Metric>> {
+    let fits = Agop::new().rounds(ROUNDS).path(data, observer).unwrap_or_default();
+    let mut out: Vec<Metric> = fits.into_iter().map(|fit| fit.metric).collect();
+    let last = out.last().cloned().unwrap_or_else(|| Metric::euclidean(data.x.cols()));
+    out.resize(ROUNDS, last);
+    Ok(out)
 }
 
 /// The Mahalanobis metric of the covariance within the classes, shrunk a little.

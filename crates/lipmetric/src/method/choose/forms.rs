@@ -133,6 +133,7 @@ impl Forms {
         Traits {
             what: kind(variant),
             c_rel,
+            rounds: None,
             slack: self.lip.slack.is_auto().then_some(slack),
             diameter: self.lip.diameter.is_auto().then_some(diameter),
             rank: None,

@@ -3,7 +3,7 @@ use super::mix::{distances, unit};
 use super::{Part, Serves, Training, Watch};
 use crate::classify::{ExtensionFunction, Poll, Weights};
 use crate::data::folds;
-use crate::{Matrix, Result};
+use crate::{Labels, Matrix, Result};
 use rayon::prelude::*;
 
 /// A metric that is judged.
@@ -58,7 +58,7 @@ pub(super) fn judge(
     }
     let rules = match serves {
         Serves::Votes { neighbours, .. } => neighbours.iter().copied().map(Some).collect(),
-        Serves::Extension { .. } => vec![None],
+        Serves::Extension { .. } | Serves::Function { .. } => vec![None],
     };
     let mut why = String::new();
     let mut scores: Option<Scores> = None;
@@ -101,6 +101,7 @@ pub(super) fn judge(
             let hits = match serves {
                 Serves::Votes { weights, .. } => held_out.by_votes(scores, weights)?,
                 Serves::Extension { alpha } => held_out.by_extension(&scores.candidates, alpha)?,
+                Serves::Function { weights, .. } => held_out.by_votes(scores, weights)?,
             };
             for (&i, hits) in split.test.iter().zip(hits) {
                 times[i] += 1.0;
@@ -124,7 +125,7 @@ pub(super) fn judge(
     Ok(scores.ok_or(why))
 }
 
-fn candidates(family: &Family, members: &[Member]) -> Vec<Candidate> {
+pub(super) fn candidates(family: &Family, members: &[Member]) -> Vec<Candidate> {
     let mut out = Vec::new();
     if family.shares().len() > 1 {
         out.push(Candidate { member: None, traits: Traits::euclidean(), euclid: 1.0, unit_c: None });
@@ -135,6 +136,40 @@ fn candidates(family: &Family, members: &[Member]) -> Vec<Candidate> {
         }
     }
     out
+}
+
+/// Votes of the nearest rows, by the distances to all of them.
+pub(super) struct Ballot<'a> {
+    codes: &'a [u32],
+    poll: Poll,
+    order: Vec<(f64, u32)>,
+}
+
+impl<'a> Ballot<'a> {
+    pub(super) fn new(labels: &'a Labels, weights: Weights) -> Self {
+        Self { codes: labels.codes(), poll: Poll::new(labels.classes().len(), weights), order: Vec::new() }
+    }
+
+    /// Hands the winner for each number of neighbours to `told`, with the votes.
+    pub(super) fn each(&mut self, squared: &[f64], ks: &[usize], mut told: impl FnMut(u32, &Poll)) {
+        let most = ks.iter().copied().max().unwrap_or(1).min(squared.len());
+        let order = &mut self.order;
+        order.clear();
+        order.extend(squared.iter().zip(0u32..).map(|(&d, j)| (d, j)));
+        let nearer = |a: &(f64, u32), b: &(f64, u32)| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1));
+        if most < order.len() {
+            order.select_nth_unstable_by(most - 1, nearer);
+            order.truncate(most);
+        }
+        order.sort_unstable_by(nearer);
+        let squared: Vec<f64> = order.iter().map(|o| o.0).collect();
+        for &k in ks {
+            let nearest = &order[..k.min(order.len())];
+            let classes = nearest.iter().map(|o| self.codes[o.1 as usize]);
+            let winner = self.poll.winner(classes, &squared[..nearest.len()]);
+            told(winner, &self.poll);
+        }
+    }
 }
 
 /// Rows that were held out, and what was learned from the others.
@@ -179,36 +214,19 @@ impl HeldOut<'_> {
             let rows = member.metric.transform(training.x)?;
             learned.push(distances(&member.metric.transform(&queries)?, &rows, unit(&rows)));
         }
-        let codes = training.y.codes();
         let ks: Vec<usize> = scores.rules.iter().map(|k| k.unwrap_or(1)).collect();
-        let most = ks.iter().copied().max().unwrap_or(1).min(codes.len());
         let judge_row = |q: usize| -> Vec<bool> {
             let truth = self.truth(q);
             let mut hits = Vec::with_capacity(scores.right.len());
-            let mut poll = Poll::new(training.y.classes().len(), votes);
-            let mut order: Vec<(f64, u32)> = Vec::with_capacity(codes.len());
+            let mut ballot = Ballot::new(training.y, votes);
             for candidate in &scores.candidates {
-                order.clear();
-                let share = candidate.euclid;
-                match candidate.member {
-                    None => order.extend(plain.row(q).iter().zip(0u32..).map(|(&d, j)| (d, j))),
-                    Some(m) => {
-                        let both = learned[m].row(q).iter().zip(plain.row(q)).zip(0u32..);
-                        order.extend(both.map(|((&l, &e), j)| ((1.0 - share) * l + share * e, j)));
-                    }
-                }
-                let nearer = |a: &(f64, u32), b: &(f64, u32)| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1));
-                if most < order.len() {
-                    order.select_nth_unstable_by(most - 1, nearer);
-                    order.truncate(most);
-                }
-                order.sort_unstable_by(nearer);
-                let squared: Vec<f64> = order.iter().map(|o| o.0).collect();
-                for &k in &ks {
-                    let nearest = &order[..k.min(order.len())];
-                    let classes = nearest.iter().map(|o| codes[o.1 as usize]);
-                    hits.push(poll.winner(classes, &squared[..nearest.len()]) == truth);
-                }
+                let mixed = |row: &[f64]| -> Vec<f64> {
+                    let both = row.iter().zip(plain.row(q));
+                    both.map(|(&l, &e)| (1.0 - candidate.euclid) * l + candidate.euclid * e).collect()
+                };
+                let from = candidate.member.map(|m| mixed(learned[m].row(q)));
+                let from = from.as_deref().unwrap_or_else(|| plain.row(q));
+                ballot.each(from, &ks, |winner, _| hits.push(winner == truth));
             }
             hits
         };
@@ -221,7 +239,6 @@ impl HeldOut<'_> {
 mod tests {
     use super::super::Forms;
     use super::*;
-    use crate::Labels;
     use crate::method::{Choose, Lip};
     use crate::solver::Silent;
 
@@ -264,7 +281,7 @@ mod tests {
         let all = Lip::chosen().slack(Choose::Auto).diameter(Choose::Auto).rank(Choose::Auto);
         let forms = Forms::new(all, &Training::new(&x, &y).unwrap()).unwrap();
         let forms = Family::Forms(Box::new(forms));
-        for family in [Family::Local, forms] {
+        for family in [Family::Local(Vec::new()), forms] {
             let before = held_out(&family, &x, &codes, &test);
             for (at, &row) in test.iter().enumerate() {
                 let mut other = codes.clone();

@@ -5,20 +5,33 @@
 //! | `family` | which metrics are tried |
 //! | `forms` | the same of Lip^D and Lip^I: trade-off, slack, diameter, variant and rank |
 //! | `judge` | folds: every metric, mixed with the Euclidean one or not, predicts rows it has not seen |
+//! | `joint` | the same for a metric and a function together: votes and smooth functions of every distance |
+//! | `pick` | the choice between these |
+//! | `large` | the choice for many rows: on a sample, judged again with all |
+//! | `score` | what is made as large as can be: accuracy, balanced accuracy, log-likelihood, AUC |
+//! | `standing` | the rule of one standard error, and what it is worth |
 //! | `rule` | the choice by those predictions, and an estimate of what it is worth |
 //! | `mix` | metrics of unit mean distance, and what is between one and the Euclidean metric |
 
 mod family;
 mod forms;
+mod joint;
 mod judge;
+mod large;
 mod mix;
+mod pick;
 mod rule;
+mod score;
+mod standing;
 
 pub(super) use family::Family;
 pub(super) use forms::Forms;
 pub use rule::{Choice, Judged, MetricKind};
+pub use score::Score;
 
 use super::parameters::parameters;
+use joint::Ask;
+
 use super::{Fit, Method, ONE_NEIGHBOUR, Part, Serves, Training};
 use crate::data::holdouts;
 use crate::solver::{Halt, Observer, Progress, Status, Timed};
@@ -54,6 +67,10 @@ parameters! {
     pub struct Auto = "auto" {
         /// Decides which rows are held out together.
         seed: u64 = 0,
+        /// What is made as large as can be on held-out rows: accuracy, balanced accuracy, the log-likelihood or the AUC.
+        score: Score = Score::Accuracy,
+        /// The learned distances that are tried beside the Euclidean one; all where the list is empty.
+        metrics: Vec<MetricKind> = Vec::new(),
     }
 }
 
@@ -66,9 +83,27 @@ impl Method for Auto {
         false
     }
 
+    fn check(&self) -> Result<()> {
+        match self.metrics.iter().find(|m| !MetricKind::TRIED.contains(m)) {
+            Some(other) => {
+                let names: Vec<&str> = MetricKind::TRIED.iter().map(|m| m.name()).collect();
+                let message =
+                    format!("{} is not chosen by cross-validation; give some of {}", other.name(), names.join(", "));
+                Err(Error::parameter("metrics", message))
+            }
+            None => Ok(()),
+        }
+    }
+
     fn fit(&self, data: &Training<'_>, observer: &mut dyn Observer) -> Result<Fit> {
         data.check_for(self)?;
-        fit(&Family::Local, self.seed, data, observer)
+        self.check()?;
+        let family = Family::Local(self.metrics.clone());
+        let Serves::Function { neighbours, weights, smooth } = data.serves else {
+            return fit(&family, self.seed, data, observer);
+        };
+        let ask = Ask { neighbours, weights, smooth, score: self.score };
+        fit_jointly(&Chooser { family: &family, seed: self.seed }, data, &ask, observer)
     }
 }
 
@@ -76,7 +111,8 @@ impl Method for Auto {
 pub(super) fn fit(family: &Family, seed: u64, data: &Training<'_>, observer: &mut dyn Observer) -> Result<Fit> {
     let serves = match (family, data.serves) {
         // Without learned values the extension of the labels is the nearest neighbour.
-        (Family::Local, Serves::Extension { .. }) => ONE_NEIGHBOUR,
+        (Family::Local(_), Serves::Extension { .. }) => ONE_NEIGHBOUR,
+        (_, Serves::Function { neighbours, weights, .. }) => Serves::Votes { neighbours, weights },
         (_, serves) => serves,
     };
     let first = match serves {
@@ -84,7 +120,7 @@ pub(super) fn fit(family: &Family, seed: u64, data: &Training<'_>, observer: &mu
             return Err(Error::parameter("k", "there is no number of neighbours to choose from"));
         }
         Serves::Votes { neighbours, .. } => neighbours.iter().copied().min(),
-        Serves::Extension { .. } => None,
+        Serves::Extension { .. } | Serves::Function { .. } => None,
     };
     let observer = &mut Timed::new(observer);
     let watch = &mut Watch { inner: observer, steps: 0, stop: None, judging: true };
@@ -103,6 +139,31 @@ pub(super) fn fit(family: &Family, seed: u64, data: &Training<'_>, observer: &mu
     let mut fit = family.finish(candidate.traits, (candidate.euclid, candidate.unit_c), data, watch)?;
     fit.outcome.iterations = watch.steps;
     fit.outcome.choice = Some(choice);
+    Ok(fit)
+}
+
+/// Chooses a metric and a function by cross-validation, and learns the metric from all rows.
+fn fit_jointly(chooser: &Chooser<'_>, data: &Training<'_>, ask: &Ask<'_>, observer: &mut dyn Observer) -> Result<Fit> {
+    data.y.check_two_classes()?;
+    let observer = &mut Timed::new(observer);
+    let watch = &mut Watch { inner: observer, steps: 0, stop: None, judging: true };
+    if data.x.rows() > large::SAMPLE {
+        return large::fit(chooser, data, ask, watch);
+    }
+    let first = ask.fallback();
+    let race = match chooser.judge_jointly(data, ask, watch) {
+        Ok(Ok(race)) => race,
+        Ok(Err(why)) => return chooser.fallback(data, first, &why, watch),
+        Err(_) if watch.stop.is_some() => return chooser.fallback(data, first, "the fit was stopped", watch),
+        Err(error) => return Err(error),
+    };
+    let picked = race.choose(data, ask)?;
+    let candidate = race.candidates[race.arms[picked.arm].candidate];
+    watch.judging = false;
+    let mut fit = chooser.family.finish(candidate.traits, (candidate.euclid, candidate.unit_c), data, watch)?;
+    fit.outcome.iterations = watch.steps;
+    fit.outcome.choice = Some(picked.choice);
+    fit.calibration = picked.calibration;
     Ok(fit)
 }
 
@@ -140,6 +201,18 @@ impl Chooser<'_> {
         let (_, predictions) = self.family.effort();
         let repeats = predictions.div_ceil(data.x.rows().max(1)).clamp(1, REPEATS);
         judge::judge(self.family, data, serves, (FOLDS, repeats, self.seed), watch)
+    }
+
+    /// Every distance with every function, judged on folds.
+    fn judge_jointly(
+        &self,
+        data: &Training<'_>,
+        ask: &Ask<'_>,
+        watch: &mut Watch<'_>,
+    ) -> Result<std::result::Result<joint::Race, String>> {
+        let (_, predictions) = self.family.effort();
+        let repeats = predictions.div_ceil(data.x.rows().max(1)).clamp(1, REPEATS);
+        joint::judge(self.family, data, ask, (FOLDS, repeats, self.seed), watch)
     }
 
     /// What is returned where nothing could be chosen.

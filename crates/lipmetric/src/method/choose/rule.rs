@@ -1,5 +1,7 @@
 use super::family::Traits;
 use super::judge::{Candidate, Scores};
+use super::standing::{Standing, Verdict};
+use crate::classify::Smoothness;
 use crate::problem::{Diameter, Slack};
 use serde::{Deserialize, Serialize};
 
@@ -14,6 +16,8 @@ pub enum MetricKind {
     Within,
     /// Lip^I by near pairs.
     LipLocal,
+    /// The metric of a smooth function's gradients.
+    Agop,
     /// Lip^D.
     LipD,
     /// Lip^I.
@@ -21,6 +25,9 @@ pub enum MetricKind {
 }
 
 impl MetricKind {
+    /// The learned distances that [`Auto`](super::Auto) tries beside the Euclidean one.
+    pub const TRIED: &'static [Self] = &[Self::Within, Self::LipLocal, Self::Agop];
+
     /// Its name, as a file has it.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -28,6 +35,7 @@ impl MetricKind {
             Self::Euclidean => "euclidean",
             Self::Within => "within",
             Self::LipLocal => "lip-local",
+            Self::Agop => "agop",
             Self::LipD => "lip-d",
             Self::LipI => "lip-i",
         }
@@ -43,6 +51,9 @@ pub struct Judged {
     /// Its trade-off, where it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub c_rel: Option<f64>,
+    /// How often gradients were taken, where they were.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rounds: Option<usize>,
     /// A slack per pair or per row, where that was to be chosen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slack: Option<Slack>,
@@ -57,6 +68,9 @@ pub struct Judged {
     /// The number of neighbours that it does best with, where neighbours vote.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub k: Option<usize>,
+    /// How smooth its function is, where a smooth function predicts.
+    #[serde(default, skip_serializing_if = "Option::is_none", flatten)]
+    pub smoothness: Option<Smoothness>,
     /// The part of the held-out rows that it predicts correctly. Of what was chosen it is optimistic: it was chosen by this
     /// figure.
     pub accuracy: f64,
@@ -81,14 +95,18 @@ pub struct Choice {
     pub folds: usize,
     /// How often.
     pub repeats: usize,
+    /// The part of the same rows that a vote of the nearest under the Euclidean distance predicts correctly, at its best number of
+    /// neighbours; where functions other than votes were judged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub neighbours: Option<f64>,
     /// Everything that was tried.
     pub tried: Vec<Judged>,
 }
 
 impl Judged {
-    fn new(traits: Traits, euclid: f64, k: Option<usize>, accuracy: f64) -> Self {
-        let Traits { what: metric, c_rel, slack, diameter, rank } = traits;
-        Self { metric, c_rel, slack, diameter, rank, euclid, k, accuracy }
+    pub(super) fn new(traits: Traits, euclid: f64, k: Option<usize>, accuracy: f64) -> Self {
+        let Traits { what: metric, c_rel, rounds, slack, diameter, rank } = traits;
+        Self { metric, c_rel, rounds, slack, diameter, rank, euclid, k, smoothness: None, accuracy }
     }
 }
 
@@ -104,143 +122,65 @@ impl Choice {
             rows: 0,
             folds: 0,
             repeats: 0,
+            neighbours: None,
             tried: Vec::new(),
         }
     }
 }
 
-/// A candidate and a number of neighbours.
-type Pick = (usize, usize);
-
-struct Verdict {
-    pick: Pick,
-    reference: Pick,
-    standard_error: f64,
-}
-
 impl Scores {
-    fn row(&self, pick: Pick) -> &[f64] {
-        &self.right[pick.0 * self.rules.len() + pick.1]
+    fn standing(&self) -> Standing<'_> {
+        Standing { good: &self.right, fold: &self.fold, folds: 0..self.folds }
     }
 
-    fn mean(&self, pick: Pick, weight: &[f64]) -> f64 {
-        let total: f64 = weight.iter().sum();
-        if total <= 0.0 {
-            return 0.0;
-        }
-        self.row(pick).iter().zip(weight).map(|(r, w)| r * w).sum::<f64>() / total
+    /// The places of a candidate with each of the rules.
+    fn places(&self, candidate: usize) -> Vec<usize> {
+        let rules = self.rules.len();
+        (candidate * rules..(candidate + 1) * rules).collect()
     }
 
-    /// The best of these candidates; of equally good ones the first, with the fewest neighbours.
-    fn best(&self, among: &[usize], weight: &[f64]) -> Pick {
-        let mut best = (among.first().copied().unwrap_or(0), 0);
-        let mut top = f64::NEG_INFINITY;
-        for &candidate in among {
-            for k in 0..self.rules.len() {
-                let mean = self.mean((candidate, k), weight);
-                // Sums in another order must not decide.
-                if mean > top + 1e-12 {
-                    (best, top) = ((candidate, k), mean);
-                }
-            }
-        }
-        best
-    }
-
-    /// The mean difference between two picks and its standard error, row by row.
-    fn difference(&self, a: Pick, b: Pick, weight: &[f64]) -> (f64, f64) {
-        let mean = self.mean(a, weight) - self.mean(b, weight);
-        let (mut squares, mut total, mut used) = (0.0, 0.0, 0.0);
-        for ((x, y), w) in self.row(a).iter().zip(self.row(b)).zip(weight).filter(|(_, w)| **w > 0.0) {
-            squares += (w * (x - y - mean)).powi(2);
-            total += w;
-            used += 1.0;
-        }
-        if used < 2.0 {
-            return (mean, 1.0);
-        }
-        (mean, (squares * used / (used - 1.0)).sqrt() / total)
-    }
-
-    /// The best, if it is better than the reference by more than one standard error; else the reference.
-    fn verdict(&self, reference: usize, weight: &[f64]) -> Verdict {
-        let all: Vec<usize> = (0..self.candidates.len()).collect();
-        let (best, reference) = (self.best(&all, weight), self.best(&[reference], weight));
-        let (gain, standard_error) = self.difference(best, reference, weight);
-        let pick = if gain > standard_error { best } else { reference };
-        Verdict { pick, reference, standard_error }
-    }
-}
-
-impl Scores {
-    /// The weights of each fold's rows, and those of the others.
-    fn left_out(&self, weight: &[f64]) -> Vec<(Vec<f64>, Vec<f64>)> {
-        let only = |fold: usize, inside: bool| -> Vec<f64> {
-            let part = weight.iter().zip(&self.fold);
-            part.map(|(&w, &f)| if (f == fold) == inside { w } else { 0.0 }).collect()
-        };
-        (0..self.folds).map(|fold| (only(fold, true), only(fold, false))).collect()
-    }
-
-    /// Of the picks that differ from this one in rank alone and predict no worse, the one of lowest rank.
-    fn simplest(&self, pick: Pick, weight: &[f64]) -> Pick {
-        let chosen = self.candidates[pick.0];
+    /// Of those that differ from this one in rank alone and predict no worse, the one of lowest rank.
+    fn simplest(&self, pick: usize, weight: &[f64]) -> usize {
+        let (standing, rules) = (self.standing(), self.rules.len());
+        let chosen = self.candidates[pick / rules];
         let alike = |c: &Candidate| {
             c.euclid == chosen.euclid && Traits { rank: chosen.traits.rank, ..c.traits } == chosen.traits
         };
-        let least = self.mean(pick, weight) - 1e-12;
-        let good = |at: &usize| alike(&self.candidates[*at]) && self.mean((*at, pick.1), weight) >= least;
+        let least = standing.mean(pick, weight) - 1e-12;
+        let place = |at: usize| at * rules + pick % rules;
+        let good = |at: &usize| alike(&self.candidates[*at]) && standing.mean(place(*at), weight) >= least;
         let rank = |at: &usize| self.candidates[*at].traits.rank.unwrap_or(usize::MAX);
-        (0..self.candidates.len()).filter(good).min_by_key(rank).map_or(pick, |at| (at, pick.1))
+        (0..self.candidates.len()).filter(good).min_by_key(rank).map_or(pick, place)
     }
 
-    /// The verdict that is upheld, in its simplest form.
+    /// The verdict, in its simplest form.
     fn judged(&self, reference: usize, weight: &[f64]) -> Verdict {
-        let verdict = self.upheld(reference, weight);
+        let all: Vec<usize> = (0..self.right.len()).collect();
+        let verdict = self.standing().verdict(&all, &self.places(reference), weight);
         Verdict { pick: self.simplest(verdict.pick, weight), ..verdict }
-    }
-
-    /// The verdict, upheld only if what it says of all folds but one is no worse than the reference on that one, over all of them.
-    fn upheld(&self, reference: usize, weight: &[f64]) -> Verdict {
-        let verdict = self.verdict(reference, weight);
-        if verdict.pick == verdict.reference {
-            return verdict;
-        }
-        let all: Vec<usize> = (0..self.candidates.len()).collect();
-        let mut gain = 0.0;
-        for (inside, outside) in self.left_out(weight) {
-            let mass: f64 = inside.iter().sum();
-            let (best, usual) = (self.best(&all, &outside), self.best(&[reference], &outside));
-            gain += mass * (self.mean(best, &inside) - self.mean(usual, &inside));
-        }
-        if gain > 0.0 { verdict } else { Verdict { pick: verdict.reference, ..verdict } }
     }
 }
 
 /// Applies the rule, and to each fold what it would have chosen without that fold.
 pub(super) fn choose(scores: &Scores, usual: Traits) -> (Candidate, Choice) {
+    let (standing, weight, rules) = (scores.standing(), &scores.weight, scores.rules.len());
     let reference = scores.candidates.iter().position(|c| c.traits == usual).unwrap_or(0);
-    let verdict = scores.judged(reference, &scores.weight);
-    let (mut right, mut total) = (0.0, 0.0);
-    for (inside, outside) in scores.left_out(&scores.weight) {
-        let mass: f64 = inside.iter().sum();
-        right += mass * scores.mean(scores.judged(reference, &outside).pick, &inside);
-        total += mass;
-    }
-    let candidate = scores.candidates[verdict.pick.0];
+    let verdict = scores.judged(reference, weight);
+    let candidate = scores.candidates[verdict.pick / rules];
     let tried = scores.candidates.iter().enumerate().map(|(at, c)| {
-        let pick = scores.best(&[at], &scores.weight);
-        Judged::new(c.traits, c.euclid, scores.rules[pick.1], scores.mean(pick, &scores.weight))
+        let pick = standing.best(scores.places(at), weight);
+        Judged::new(c.traits, c.euclid, scores.rules[pick % rules], standing.mean(pick, weight))
     });
-    let accuracy = scores.mean(verdict.pick, &scores.weight);
+    let accuracy = standing.mean(verdict.pick, weight);
     let choice = Choice {
-        chosen: Judged::new(candidate.traits, candidate.euclid, scores.rules[verdict.pick.1], accuracy),
-        reference: scores.mean(verdict.reference, &scores.weight),
+        chosen: Judged::new(candidate.traits, candidate.euclid, scores.rules[verdict.pick % rules], accuracy),
+        reference: standing.mean(verdict.reference, weight),
         standard_error: verdict.standard_error,
-        estimate: if total > 0.0 { right / total } else { 0.0 },
-        rows: scores.weight.iter().filter(|w| **w > 0.0).count(),
+        estimate: standing.nested(weight, |outside| scores.judged(reference, outside).pick),
+        rows: weight.iter().filter(|w| **w > 0.0).count(),
         folds: scores.folds,
         repeats: scores.repeats,
+        neighbours: None,
         tried: tried.collect(),
     };
     (candidate, choice)

@@ -226,7 +226,7 @@ impl Plain {
         notes.extend(settle(&mut solution, self.tolerance).filter(|_| !space.is_partial()));
         let known = c_max.filter(|c_max| c_max.known).map(|c_max| c_max.value);
         let outcome = Outcome::of(&solution).with_trade_off(Some(c), known).with_notes(notes);
-        Ok(Fit { metric, outcome, certificate: Some(certificate), slack: self.learned(measured.slack) })
+        Ok(Fit { certificate: Some(certificate), slack: self.learned(measured.slack), ..Fit::new(metric, outcome) })
     }
 
     /// The slacks, where each row has one.
@@ -270,7 +270,7 @@ impl Plain {
         let certificate =
             Certificate { slack: measured.slack.clone(), weights, ..Certificate::nothing(metric.clone()) };
         let slack = self.learned(measured.slack);
-        Ok(Fit { metric: metric.clone(), outcome, certificate: Some(certificate), slack })
+        Ok(Fit { certificate: Some(certificate), slack, ..Fit::new(metric.clone(), outcome) })
     }
 }
 

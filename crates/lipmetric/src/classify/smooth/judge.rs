@@ -1,0 +1,207 @@
+//! Settings judged on rows that the functions have not seen, and the choice between them.
+
+use super::fit::Smoothness;
+use super::kernel::laplace_of;
+use super::ridge::{Ridge, largest, per_class, targets};
+use crate::{Labels, Matrix, Result, linalg};
+use rayon::prelude::*;
+
+/// Bandwidths that are tried, as parts of the root of the mean squared distance: from where only near rows matter to where the
+/// kernel is nearly linear in the distance.
+const WIDTHS: [f64; 5] = [0.2, 0.35, 0.7, 1.5, 3.0];
+/// Ridges that are tried: from nearly none to where the targets' noise is as large as the targets.
+const RIDGES: [f64; 4] = [1e-3, 1e-2, 1e-1, 1.0];
+
+/// All settings that are tried where nothing is given, the smoothest first.
+pub(crate) fn usual(width: Option<f64>, ridge: Option<f64>) -> Vec<Smoothness> {
+    let list = |given: Option<f64>, all: &[f64]| given.map_or_else(|| all.iter().rev().copied().collect(), |v| vec![v]);
+    let (widths, ridges) = (list(width, &WIDTHS), list(ridge, &RIDGES));
+    ridges.iter().flat_map(|&ridge| widths.iter().map(move |&width| Smoothness::new(width, ridge))).collect()
+}
+
+/// What a function says of rows that it has not seen.
+#[derive(Debug, Clone)]
+pub(crate) struct Said {
+    /// A row per row, a column per class.
+    pub(crate) values: Matrix,
+    /// How far each row may move before its class can change.
+    pub(crate) radii: Vec<f64>,
+}
+
+/// Rows with their squared distances, to fit functions to.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Sample<'a> {
+    /// Between the rows.
+    pub(crate) within: &'a Matrix,
+    /// The root of their mean.
+    pub(crate) spread: f64,
+    pub(crate) labels: &'a Labels,
+    /// How much each row counts; all more than nothing.
+    pub(crate) weights: Option<&'a [f64]>,
+}
+
+impl Sample<'_> {
+    fn targets(&self) -> Matrix {
+        targets(self.labels.codes(), self.labels.classes().len())
+    }
+
+    fn solve(&self, kernel: &Matrix, wanted: &Matrix, ridge: f64) -> Result<Ridge> {
+        Ridge::new(kernel, wanted, self.weights, ridge)
+    }
+
+    /// What functions of these settings say of queries with these squared distances to the rows.
+    ///
+    /// # Errors
+    /// If a system is singular.
+    pub(crate) fn at(&self, queries: &Matrix, tried: &[Smoothness]) -> Result<Vec<Said>> {
+        let (wanted, classes) = (self.targets(), self.labels.classes().len());
+        let one = |smoothness: &Smoothness| -> Result<Said> {
+            let bandwidth = smoothness.width * self.spread;
+            let solved = self.solve(&laplace_of(self.within, bandwidth), &wanted, smoothness.ridge)?;
+            let kernel = laplace_of(queries, bandwidth);
+            let values = per_class(linalg::product(&kernel, &solved.coefficients), classes);
+            let coefficients = per_class(solved.coefficients, classes);
+            let radius = |q: usize| radius(kernel.row(q), None, &coefficients, largest(values.row(q)), bandwidth);
+            Ok(Said { radii: (0..values.rows()).map(radius).collect(), values })
+        };
+        tried.par_iter().map(one).collect()
+    }
+
+    /// What each row gets from all others by functions of these settings. The radius is that of the function of all rows without
+    /// the row's own term.
+    ///
+    /// # Errors
+    /// If a system is singular.
+    pub(crate) fn left_out(&self, tried: &[Smoothness]) -> Result<Vec<Said>> {
+        let (wanted, classes) = (self.targets(), self.labels.classes().len());
+        let one = |smoothness: &Smoothness| -> Result<Said> {
+            let bandwidth = smoothness.width * self.spread;
+            let kernel = laplace_of(self.within, bandwidth);
+            let solved = self.solve(&kernel, &wanted, smoothness.ridge)?;
+            let values = per_class(solved.left_out(&wanted), classes);
+            let coefficients = per_class(solved.coefficients, classes);
+            let radius = |i: usize| radius(kernel.row(i), Some(i), &coefficients, largest(values.row(i)), bandwidth);
+            Ok(Said { radii: (0..values.rows()).map(radius).collect(), values })
+        };
+        tried.par_iter().map(one).collect()
+    }
+}
+
+/// The certified radius `(l / 2) ln(P / N)` of a class against all others, by the kernel to the centres, one of which may have no
+/// part.
+pub(super) fn radius(kernel: &[f64], without: Option<usize>, coefficients: &Matrix, top: u32, bandwidth: f64) -> f64 {
+    // The positive and the negative sum against each class.
+    let mut sums = vec![(0.0_f64, 0.0_f64); coefficients.cols()];
+    for (j, &k) in kernel.iter().enumerate() {
+        if without == Some(j) {
+            continue;
+        }
+        let a = coefficients.row(j);
+        let own = a[top as usize];
+        for (sum, other) in sums.iter_mut().zip(a) {
+            let term = k * (own - other);
+            sum.0 += term.max(0.0);
+            sum.1 -= term.min(0.0);
+        }
+    }
+    let others = sums.iter().enumerate().filter(|(c, _)| *c != top as usize);
+    let one = |(_, &(p, n)): (usize, &(f64, f64))| if p > n { (p / n).ln().max(0.0) } else { 0.0 };
+    0.5 * bandwidth * others.map(one).fold(f64::INFINITY, f64::min)
+}
+
+/// Of the settings that predict held-out rows no worse than the best by more than one standard error of the paired difference,
+/// the one with the largest median radius; of equal ones the first. With it, the part of the rows that it predicts correctly.
+pub(crate) fn pick(said: &[Said], truth: &[u32], weights: &[f64]) -> (usize, f64) {
+    let hits: Vec<Vec<f64>> = said.iter().map(|s| hits(&s.values, truth)).collect();
+    let total: f64 = weights.iter().sum();
+    let mean = |row: &[f64]| row.iter().zip(weights).map(|(h, w)| h * w).sum::<f64>() / total.max(f64::MIN_POSITIVE);
+    let means: Vec<f64> = hits.iter().map(|row| mean(row)).collect();
+    let best = (0..means.len()).fold(0, |top, k| if means[k] > means[top] + 1e-12 { k } else { top });
+    let mut chosen = (best, f64::NEG_INFINITY);
+    for k in 0..said.len() {
+        let apart: Vec<f64> = hits[best].iter().zip(&hits[k]).map(|(a, b)| a - b).collect();
+        let gap = mean(&apart);
+        let squares: f64 = apart.iter().zip(weights).map(|(d, w)| (w * (d - gap)).powi(2)).sum();
+        if gap <= squares.sqrt() / total + 1e-12 {
+            let middle = median(&said[k].radii);
+            if middle > chosen.1 + 1e-12 {
+                chosen = (k, middle);
+            }
+        }
+    }
+    (chosen.0, means.get(chosen.0).copied().unwrap_or(0.0))
+}
+
+/// Which rows are predicted correctly, as ones and zeros.
+fn hits(values: &Matrix, truth: &[u32]) -> Vec<f64> {
+    truth.iter().enumerate().map(|(i, &t)| f64::from(u8::from(largest(values.row(i)) == t))).collect()
+}
+
+/// The median, of an even number the upper one; zero of none.
+pub(crate) fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    sorted.get(sorted.len() / 2).copied().unwrap_or(0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fit::fit;
+    use super::super::kernel::Points;
+    use super::*;
+
+    fn rows(n: usize) -> (Matrix, Labels) {
+        let value = |k: usize| (1.7 * k as f64).sin() + 0.1 * ((k * k) % 7) as f64;
+        let x = Matrix::from_vec(n, 2, (0..2 * n).map(value).collect()).unwrap();
+        let y = Labels::from_names((0..n).map(|i| {
+            if x[(i, 0)] > 0.2 {
+                "b"
+            } else if x[(i, 1)] > 0.3 {
+                "c"
+            } else {
+                "a"
+            }
+        }));
+        (x, y)
+    }
+
+    #[test]
+    fn what_is_said_of_queries_is_what_the_fitted_function_says() {
+        let (x, y) = rows(50);
+        let (train, test): (Vec<usize>, Vec<usize>) = (0..50).partition(|i| i % 5 != 0);
+        let (points, labels) = (Points::new(&x.select_rows(&train)), y.select(&train));
+        let within = points.squared_within();
+        let sample = Sample { within: &within, spread: points.spread(), labels: &labels, weights: None };
+        let queries = x.select_rows(&test);
+        let tried = usual(None, Some(0.1));
+        assert_eq!(tried.len(), 5);
+        for (said, &smoothness) in sample.at(&points.squared_distances(&queries), &tried).unwrap().iter().zip(&tried) {
+            let f = fit(&x.select_rows(&train), &labels, None, smoothness, None).unwrap().function;
+            for (a, b) in said.values.as_slice().iter().zip(f.values(&queries).unwrap().as_slice()) {
+                assert!((a - b).abs() < 1e-9);
+            }
+            for (a, b) in said.radii.iter().zip(f.radii(&queries).unwrap()) {
+                assert!((a - b).abs() < 1e-9);
+            }
+        }
+    }
+
+    #[test]
+    fn of_settings_that_predict_alike_the_one_with_the_larger_radius_is_taken() {
+        let said = |right: [bool; 4], radius: f64| Said {
+            values: Matrix::from_vec(
+                4,
+                2,
+                right.iter().flat_map(|r| if *r { [1.0, 0.0] } else { [0.0, 1.0] }).collect(),
+            )
+            .unwrap(),
+            radii: vec![radius; 4],
+        };
+        let all = [
+            said([true, true, true, true], 0.1),
+            said([true, true, true, true], 0.3),
+            said([false, false, false, true], 0.9),
+        ];
+        assert_eq!(pick(&all, &[0; 4], &[1.0; 4]), (1, 1.0));
+    }
+}

@@ -1,0 +1,417 @@
+//! Metric and function together: votes and smooth functions of every distance, judged on rows that they have not seen.
+
+use super::family::{Family, Member};
+use super::judge::{Ballot, Candidate, candidates};
+use super::mix::unit;
+use super::score::{Score, Told, goodness};
+use super::{Part, Training, Watch};
+use crate::classify::smooth::{self, Points, Sample};
+use crate::classify::{SmoothSpec, Smoothness, Weights};
+use crate::data::folds;
+use crate::{Labels, Matrix, Result};
+use rayon::prelude::*;
+use std::borrow::Cow;
+
+/// What predicts by a distance.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum How {
+    Votes(usize),
+    Smooth(Smoothness),
+}
+
+/// A distance and what predicts by it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Arm {
+    pub(super) candidate: usize,
+    pub(super) how: How,
+}
+
+impl Arm {
+    pub(super) fn smooth(&self) -> bool {
+        matches!(self.how, How::Smooth(_))
+    }
+}
+
+/// What may predict, and what counts.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Ask<'a> {
+    /// None where votes are not wanted.
+    pub(super) neighbours: &'a [usize],
+    pub(super) weights: Weights,
+    /// None where smooth functions are not wanted.
+    pub(super) smooth: Option<SmoothSpec>,
+    pub(super) score: Score,
+}
+
+impl Ask<'_> {
+    /// How many neighbours vote where nothing could be judged; none where a smooth function may predict.
+    pub(super) fn fallback(&self) -> Option<usize> {
+        self.neighbours.first().copied().filter(|_| self.smooth.is_none())
+    }
+}
+
+/// How each arm did on each row.
+pub(super) struct Race {
+    pub(super) candidates: Vec<Candidate>,
+    pub(super) arms: Vec<Arm>,
+    /// Which arms have been judged on all folds.
+    pub(super) alive: Vec<bool>,
+    /// `good[arm][row]`, in the mean over the times that the row was held out.
+    pub(super) good: Vec<Vec<f64>>,
+    /// The same by the predicted class alone.
+    pub(super) right: Vec<Vec<f64>>,
+    /// The median certified radius of each arm, in the mean over the folds.
+    pub(super) radius: Vec<f64>,
+    /// What a smooth arm said of each row at first.
+    pub(super) values: Vec<Option<Matrix>>,
+    pub(super) fold: Vec<usize>,
+    /// How often each row was held out.
+    pub(super) times: Vec<f64>,
+    pub(super) folds: usize,
+    pub(super) repeats: usize,
+    /// Whether arms were given up after the first fold.
+    pub(super) dropped: bool,
+}
+
+/// Smooth functions that are fitted on a fold, times the third power of the number of rows: a second's work, about. On the first
+/// fold it is [`FIRST`] times as much. Found on 1,000 rows, where a default fit shall take less than five seconds.
+const WORK: f64 = 3e10;
+const FIRST: usize = 4;
+/// Of many rows at least so many are kept, and so many of the Euclidean distance.
+const KEPT: usize = 8;
+const KEPT_PLAIN: usize = 4;
+/// Settings by which other distances than the Euclidean are tried: its best.
+const SETTINGS: usize = 8;
+/// Shares of the Euclidean distance that smooth functions are tried with: fewer than votes, as each takes longer.
+const SHARES: [f64; 3] = [0.5, 0.15, 0.0];
+
+/// Squared distances of unit mean: between the rows, and from queries to the rows.
+struct Distances {
+    within: Matrix,
+    to: Matrix,
+}
+
+impl Distances {
+    fn new(rows: &Matrix, queries: &Matrix, smooth: bool) -> Self {
+        let (points, scale) = (Points::new(rows), unit(rows));
+        let scaled = |mut m: Matrix| {
+            m.as_mut_slice().iter_mut().for_each(|v| *v *= scale);
+            m
+        };
+        let within = if smooth { scaled(points.squared_within()) } else { Matrix::default() };
+        Self { within, to: scaled(points.squared_distances(queries)) }
+    }
+}
+
+/// All distances of a fold.
+struct Fold<'a> {
+    plain: Distances,
+    learned: Vec<Distances>,
+    labels: &'a Labels,
+    weights: Option<Vec<f64>>,
+}
+
+impl<'a> Fold<'a> {
+    fn new(training: &Training<'a>, members: &[Member], queries: &Matrix, ask: &Ask<'_>) -> Result<Self> {
+        let plain = Distances::new(training.x, queries, ask.smooth.is_some());
+        let of = |member: &Member| -> Result<Distances> {
+            let rows = member.metric.transform(training.x)?;
+            Ok(Distances::new(&rows, &member.metric.transform(queries)?, ask.smooth.is_some()))
+        };
+        let learned = members.iter().map(of).collect::<Result<_>>()?;
+        let given = training.weights.filter(|w| w.iter().all(|w| *w > 0.0)).map(<[f64]>::to_vec);
+        let weights = if ask.smooth.is_some_and(|s| s.balanced) { Some(smooth::balanced(training.y)) } else { given };
+        Ok(Self { plain, learned, labels: training.y, weights })
+    }
+
+    fn mixed(&self, candidate: &Candidate, part: fn(&Distances) -> &Matrix) -> Cow<'_, Matrix> {
+        let plain = part(&self.plain);
+        let Some(member) = candidate.member else { return Cow::Borrowed(plain) };
+        let share = candidate.euclid;
+        let mut out = part(&self.learned[member]).clone();
+        let both = out.as_mut_slice().iter_mut().zip(plain.as_slice());
+        both.for_each(|(l, e)| *l = (1.0 - share) * *l + share * e);
+        Cow::Owned(out)
+    }
+
+    /// What votes under a distance say of the queries, for each number of neighbours.
+    fn votes(&self, candidate: &Candidate, ask: &Ask<'_>) -> Vec<Told> {
+        let to = self.mixed(candidate, |d| &d.to);
+        let classes = self.labels.classes().len();
+        let one = |q: usize| -> Vec<(u32, Vec<f64>)> {
+            let mut out = Vec::with_capacity(ask.neighbours.len());
+            Ballot::new(self.labels, ask.weights).each(to.row(q), ask.neighbours, |winner, poll| {
+                let mut shares = Vec::new();
+                if ask.score.needs_values() {
+                    shares.resize(classes, 0.0);
+                    poll.shares(&mut shares);
+                }
+                out.push((winner, shares));
+            });
+            out
+        };
+        let rows: Vec<Vec<(u32, Vec<f64>)>> = (0..to.rows()).into_par_iter().map(one).collect();
+        let told = |k: usize| {
+            let labels = rows.iter().map(|row| row[k].0).collect();
+            let values: Vec<f64> = rows.iter().flat_map(|row| row[k].1.iter().copied()).collect();
+            Told { labels, values: Matrix::from_vec(rows.len(), classes, values).ok(), shares: true }
+        };
+        (0..ask.neighbours.len()).map(told).collect()
+    }
+
+    /// What smooth functions of a distance say of the queries, for each setting, and their median radii.
+    fn smooth(&self, candidate: &Candidate, tried: &[Smoothness]) -> Result<Vec<(Told, f64)>> {
+        let within = self.mixed(candidate, |d| &d.within);
+        let weights = self.weights.as_deref();
+        let sample = Sample { within: &within, spread: 1.0, labels: self.labels, weights };
+        let said = sample.at(&self.mixed(candidate, |d| &d.to), tried)?;
+        let told = |said: smooth::Said| {
+            let labels = (0..said.values.rows()).map(|i| smooth::largest(said.values.row(i))).collect();
+            (Told { labels, values: Some(said.values), shares: false }, smooth::median(&said.radii))
+        };
+        Ok(said.into_iter().map(told).collect())
+    }
+}
+
+/// What is told of all rows in one round of folds, arm by arm.
+struct Round {
+    told: Vec<Told>,
+    held: Vec<bool>,
+    classes: usize,
+}
+
+impl Round {
+    fn put(&mut self, arm: usize, rows: &[usize], told: Told) {
+        let n = self.held.len();
+        if arm >= self.told.len() {
+            self.told.resize(arm + 1, Told::default());
+        }
+        let all = &mut self.told[arm];
+        all.labels.resize(n, 0);
+        all.shares = told.shares;
+        rows.iter().zip(&told.labels).for_each(|(&i, &label)| all.labels[i] = label);
+        if let Some(values) = told.values {
+            let out = all.values.get_or_insert_with(|| Matrix::zeros(n, self.classes));
+            rows.iter().enumerate().for_each(|(q, &i)| out.row_mut(i).copy_from_slice(values.row(q)));
+        }
+    }
+}
+
+/// Learns from all folds but one and lets every arm predict that one, in turn. Inside, why nothing could be judged.
+pub(super) fn judge(
+    family: &Family,
+    data: &Training<'_>,
+    ask: &Ask<'_>,
+    (number, repeats, seed): (usize, usize, u64),
+    watch: &mut Watch<'_>,
+) -> Result<std::result::Result<Race, String>> {
+    let n = data.x.rows();
+    let number = number.min(n);
+    if number < 2 {
+        return Ok(Err("there is a single row".to_owned()));
+    }
+    let mut race = Race::new(n, number, repeats);
+    let mut why = "the fit was stopped before a choice was made".to_owned();
+    'rounds: for repeat in 0..repeats {
+        let mut round = Round { told: Vec::new(), held: vec![false; n], classes: data.y.classes().len() };
+        for (at, split) in folds(data.y, number, seed.wrapping_add(repeat as u64))?.into_iter().enumerate() {
+            if repeat == 0 {
+                split.test.iter().for_each(|&i| race.fold[i] = at);
+            }
+            let part = Part::of(data, &split.train);
+            let learned = part.training().and_then(|training| Ok((training, family.members(&training, watch)?)));
+            if watch.stop.is_some() {
+                race.take(&round, data, ask)?;
+                break 'rounds;
+            }
+            let (training, members) = match learned {
+                Ok(learned) => learned,
+                Err(error) => {
+                    why = error.to_string();
+                    continue;
+                }
+            };
+            if race.candidates.is_empty() {
+                race.candidates = candidates(family, &members);
+            }
+            let fold = Fold::new(&training, &members, &data.x.select_rows(&split.test), ask)?;
+            race.run(&fold, &split.test, ask, &mut round, data)?;
+            split.test.iter().for_each(|&i| round.held[i] = true);
+            let arms = race.alive.iter().filter(|a| **a).count();
+            watch.inner.decided(&format!(
+                "cross-validation, fold {} of {}: {arms} combinations of a distance and a function have predicted {} rows",
+                repeat * number + at + 1,
+                repeats * number,
+                split.test.len()
+            ));
+        }
+        race.take(&round, data, ask)?;
+    }
+    let judged = race.times.iter().any(|t| *t > 0.0);
+    Ok(if judged { Ok(race.averaged()) } else { Err(why) })
+}
+
+impl Race {
+    fn new(n: usize, folds: usize, repeats: usize) -> Self {
+        Self {
+            candidates: Vec::new(),
+            arms: Vec::new(),
+            alive: Vec::new(),
+            good: Vec::new(),
+            right: Vec::new(),
+            radius: Vec::new(),
+            values: Vec::new(),
+            fold: vec![0; n],
+            times: vec![0.0; n],
+            folds,
+            repeats,
+            dropped: false,
+        }
+    }
+
+    fn add(&mut self, candidate: usize, how: How) -> usize {
+        let n = self.fold.len();
+        self.arms.push(Arm { candidate, how });
+        self.alive.push(true);
+        self.good.push(vec![0.0; n]);
+        self.right.push(vec![0.0; n]);
+        self.radius.push(0.0);
+        self.values.push(None);
+        self.arms.len() - 1
+    }
+
+    /// Lets the arms predict a fold; the first fold decides which arms there are.
+    fn run(
+        &mut self,
+        fold: &Fold<'_>,
+        rows: &[usize],
+        ask: &Ask<'_>,
+        round: &mut Round,
+        data: &Training<'_>,
+    ) -> Result<()> {
+        let first = self.arms.is_empty();
+        for candidate in 0..self.candidates.len() {
+            if ask.neighbours.is_empty() {
+                break;
+            }
+            if first {
+                ask.neighbours.iter().for_each(|&k| _ = self.add(candidate, How::Votes(k)));
+            }
+            let told = fold.votes(&self.candidates[candidate], ask);
+            let from = candidate * ask.neighbours.len();
+            told.into_iter().enumerate().for_each(|(k, told)| round.put(from + k, rows, told));
+        }
+        let Some(spec) = ask.smooth else { return Ok(()) };
+        if !first {
+            for candidate in 0..self.candidates.len() {
+                let arms: Vec<usize> = (0..self.arms.len())
+                    .filter(|&a| self.alive[a] && self.arms[a].smooth() && self.arms[a].candidate == candidate)
+                    .collect();
+                self.say(fold, rows, round, &arms)?;
+            }
+            return Ok(());
+        }
+        let train = fold.labels.len() as f64;
+        let kept = ((WORK / train.powi(3)) as usize).max(KEPT);
+        let plain: Vec<usize> = spec.tried().into_iter().map(|s| self.add(0, How::Smooth(s))).collect();
+        self.say(fold, rows, round, &plain)?;
+        let best = self.ranked(&plain, rows, ask, round, data)?;
+        let others: Vec<usize> = (0..self.candidates.len())
+            .filter(|&c| self.candidates[c].member.is_some() && SHARES.contains(&self.candidates[c].euclid))
+            .collect();
+        let room = (FIRST * kept).saturating_sub(plain.len()) / others.len().max(1);
+        for candidate in others {
+            let tried = best.iter().take(room.clamp(1, SETTINGS)).map(|&a| self.arms[a].how).collect::<Vec<_>>();
+            let arms: Vec<usize> = tried.into_iter().map(|how| self.add(candidate, how)).collect();
+            self.say(fold, rows, round, &arms)?;
+        }
+        let smooth: Vec<usize> = (0..self.arms.len()).filter(|&a| self.arms[a].smooth()).collect();
+        if smooth.len() > kept {
+            let order = self.ranked(&smooth, rows, ask, round, data)?;
+            order[kept..].iter().for_each(|&a| self.alive[a] = false);
+            best.iter().take(KEPT_PLAIN).for_each(|&a| self.alive[a] = true);
+            self.dropped = true;
+        }
+        Ok(())
+    }
+
+    /// Lets smooth arms of one distance predict a fold.
+    fn say(&mut self, fold: &Fold<'_>, rows: &[usize], round: &mut Round, arms: &[usize]) -> Result<()> {
+        let Some(&first) = arms.first() else { return Ok(()) };
+        let setting = |a: &usize| match self.arms[*a].how {
+            How::Smooth(smoothness) => Some(smoothness),
+            How::Votes(_) => None,
+        };
+        let tried: Vec<Smoothness> = arms.iter().filter_map(setting).collect();
+        let said = fold.smooth(&self.candidates[self.arms[first].candidate], &tried)?;
+        for (&arm, (told, radius)) in arms.iter().zip(said) {
+            round.put(arm, rows, told);
+            self.radius[arm] += radius;
+        }
+        Ok(())
+    }
+
+    /// These arms, the best on some rows first; of equally good ones the one that comes first.
+    fn ranked(
+        &self,
+        arms: &[usize],
+        rows: &[usize],
+        ask: &Ask<'_>,
+        round: &Round,
+        data: &Training<'_>,
+    ) -> Result<Vec<usize>> {
+        let weight = row_weights(data, ask.score);
+        let mut scored = Vec::with_capacity(arms.len());
+        for &arm in arms {
+            let good = part_goodness(ask.score, &round.told[arm], data, rows)?;
+            scored.push((good.iter().zip(rows).map(|(g, &i)| g * weight[i]).sum::<f64>(), arm));
+        }
+        scored.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        Ok(scored.into_iter().map(|(_, arm)| arm).collect())
+    }
+
+    /// Adds what was told in a round.
+    fn take(&mut self, round: &Round, data: &Training<'_>, ask: &Ask<'_>) -> Result<()> {
+        let rows: Vec<usize> = (0..round.held.len()).filter(|&i| round.held[i]).collect();
+        if rows.is_empty() {
+            return Ok(());
+        }
+        for arm in (0..self.arms.len()).filter(|&a| self.alive[a]) {
+            let told = &round.told[arm];
+            let good = part_goodness(ask.score, told, data, &rows)?;
+            for (&i, g) in rows.iter().zip(good) {
+                self.good[arm][i] += g;
+                self.right[arm][i] += f64::from(u8::from(told.labels[i] == data.y.codes()[i]));
+            }
+            if self.arms[arm].smooth() && self.values[arm].is_none() {
+                self.values[arm].clone_from(&told.values);
+            }
+        }
+        rows.iter().for_each(|&i| self.times[i] += 1.0);
+        Ok(())
+    }
+
+    fn averaged(mut self) -> Self {
+        for row in self.good.iter_mut().chain(&mut self.right) {
+            row.iter_mut().zip(&self.times).for_each(|(g, t)| *g /= t.max(1.0));
+        }
+        self.radius.iter_mut().for_each(|r| *r /= (self.folds * self.repeats) as f64);
+        self
+    }
+}
+
+fn part_goodness(score: Score, told: &Told, data: &Training<'_>, rows: &[usize]) -> Result<Vec<f64>> {
+    let truth: Vec<u32> = rows.iter().map(|&i| data.y.codes()[i]).collect();
+    let labels = rows.iter().map(|&i| told.labels[i]).collect();
+    let values = told.values.as_ref().filter(|_| score.needs_values()).map(|v| v.select_rows(rows));
+    goodness(score, &Told { labels, values, shares: told.shares }, &truth)
+}
+
+/// How much each row counts.
+pub(super) fn row_weights(data: &Training<'_>, score: Score) -> Vec<f64> {
+    let given = |i: usize| data.weights.map_or(1.0, |w| w[i]);
+    if !score.balances() {
+        return (0..data.x.rows()).map(given).collect();
+    }
+    smooth::balanced(data.y).into_iter().enumerate().map(|(i, w)| w * given(i)).collect()
+}

@@ -1,0 +1,192 @@
+//! A choice for many rows: made on a sample, and judged again with all rows, so that what is expected is what is delivered.
+
+use super::family::Family;
+use super::joint::{Arm, Ask, How, Race};
+use super::rule::Choice;
+use super::score::{Score, Told, goodness};
+use super::{Chooser, Fit, Part, Training, Watch};
+use crate::classify::smooth::{self, Said};
+use crate::classify::{Calibration, KScore, KnnClassifier, Smoothness, best_k};
+use crate::data::holdouts;
+use crate::neighbours::NeighbourIndex;
+use crate::solver::Status;
+use crate::{Error, Labels, Matrix, Metric, Result};
+
+/// Rows to choose by, at most.
+pub(super) const SAMPLE: usize = 1500;
+/// The part of the rows that the choice is judged on again, and how many at most.
+const HELD: (f64, usize) = (0.2, 2000);
+/// Rows that a metric is learned from, at most: it has far fewer unknowns.
+const METRIC_ROWS: usize = 4000;
+
+/// Rows that were held out, and a way to judge what was learned from the others by them.
+struct Held<'a> {
+    ask: &'a Ask<'a>,
+    rows: &'a Matrix,
+    labels: &'a Labels,
+    queries: &'a Matrix,
+    truth: &'a [u32],
+    weights: Vec<f64>,
+}
+
+/// An arm on the held-out rows.
+struct Again {
+    how: How,
+    score: f64,
+    accuracy: f64,
+    calibration: Option<Calibration>,
+}
+
+/// Chooses on a sample between the best distance for votes and the best for smooth functions by rows that neither has seen.
+pub(super) fn fit(chooser: &Chooser<'_>, data: &Training<'_>, ask: &Ask<'_>, watch: &mut Watch<'_>) -> Result<Fit> {
+    let n = data.x.rows();
+    let part = (HELD.1 as f64 / n as f64).min(HELD.0);
+    let split = holdouts(data.y, 1.0 - part, 1, chooser.seed)?.into_iter().next();
+    let split = split.ok_or_else(|| Error::data("the rows cannot be split"))?;
+    let (rest, held) = (Part::of(data, &split.train), Part::of(data, &split.test));
+    let (rest, held) = (rest.training()?, held.training()?);
+    let sample = some_of(&rest, SAMPLE, chooser.seed)?;
+    let few = sample.training()?;
+    let race = match chooser.judge_jointly(&few, ask, watch) {
+        Ok(Ok(race)) => race,
+        Ok(Err(why)) => return chooser.fallback(data, ask.fallback(), &why, watch),
+        Err(_) if watch.stop.is_some() => {
+            return chooser.fallback(data, ask.fallback(), "the fit was stopped", watch);
+        }
+        Err(error) => return Err(error),
+    };
+    let mut choice = race.choose(&few, ask)?.choice;
+    watch.inner.decided(&format!(
+        "chosen on {} rows; judged again on {} rows by what is learned from the other {}",
+        few.x.rows(),
+        held.x.rows(),
+        rest.x.rows()
+    ));
+    let mut best: Option<(usize, Fit, Again)> = None;
+    for arm in [race.best(true, &few, ask.score), race.best(false, &few, ask.score)].into_iter().flatten() {
+        let metric = learned(chooser.family, &race, arm, &rest, chooser.seed, watch)?;
+        let again = again(&race.arms[arm], &metric.metric, (&rest, &held), ask)?;
+        if best.as_ref().is_none_or(|(_, _, known)| again.score > known.score) {
+            best = Some((arm, metric, again));
+        }
+    }
+    let Some((arm, mut fit, again)) = best else {
+        return chooser.fallback(data, ask.fallback(), "nothing could be judged", watch);
+    };
+    // A metric of few rows is learned from all of them in the end.
+    if rest.x.rows() <= METRIC_ROWS && watch.stop.is_none() {
+        fit = learned(chooser.family, &race, arm, data, chooser.seed, watch)?;
+    }
+    if n > METRIC_ROWS && fit.outcome.status != Status::ClosedForm {
+        fit.outcome.notes.push(format!("the distance was learned from {METRIC_ROWS} of the {n} rows"));
+    }
+    choice.neighbours = plain_votes((&rest, &held), ask)?;
+    told_again(&mut choice, &race, arm, &again, held.x.rows());
+    fit.calibration = again.calibration;
+    fit.outcome.iterations = watch.steps;
+    fit.outcome.choice = Some(choice);
+    Ok(fit)
+}
+
+/// Puts what was found with all rows in the place of what was found on the sample.
+fn told_again(choice: &mut Choice, race: &Race, arm: usize, again: &Again, rows: usize) {
+    choice.chosen = race.judged(arm, again.accuracy);
+    match again.how {
+        How::Votes(k) => choice.chosen.k = Some(k),
+        How::Smooth(smoothness) => choice.chosen.smoothness = Some(smoothness),
+    }
+    (choice.estimate, choice.rows) = (again.accuracy, rows);
+    (choice.folds, choice.repeats) = (1, 1);
+}
+
+fn some_of(data: &Training<'_>, most: usize, seed: u64) -> Result<Part> {
+    let n = data.x.rows();
+    if n <= most {
+        return Ok(Part::of(data, &(0..n).collect::<Vec<_>>()));
+    }
+    let split = holdouts(data.y, most as f64 / n as f64, 1, seed)?;
+    Ok(Part::of(data, &split.first().map(|s| s.train.clone()).unwrap_or_default()))
+}
+
+/// The distance of an arm, learned from these rows or, of many, some of them.
+fn learned(
+    family: &Family,
+    race: &Race,
+    arm: usize,
+    data: &Training<'_>,
+    seed: u64,
+    watch: &mut Watch<'_>,
+) -> Result<Fit> {
+    let candidate = &race.candidates[race.arms[arm].candidate];
+    let part = some_of(data, METRIC_ROWS, seed)?;
+    watch.judging = false;
+    family.finish(candidate.traits, (candidate.euclid, candidate.unit_c), &part.training()?, watch)
+}
+
+/// An arm judged again, its number of neighbours or its ridge included.
+fn again(arm: &Arm, metric: &Metric, (rest, held): (&Training<'_>, &Training<'_>), ask: &Ask<'_>) -> Result<Again> {
+    let (rows, queries) = (metric.transform(rest.x)?, metric.transform(held.x)?);
+    let weights = super::joint::row_weights(held, ask.score);
+    let held = Held { ask, rows: &rows, labels: rest.y, queries: &queries, truth: held.y.codes(), weights };
+    match arm.how {
+        How::Votes(_) => held.votes(),
+        How::Smooth(smoothness) => held.smooth(smoothness),
+    }
+}
+
+/// The accuracy of votes under the Euclidean distance.
+fn plain_votes((rest, held): (&Training<'_>, &Training<'_>), ask: &Ask<'_>) -> Result<Option<f64>> {
+    if ask.neighbours.is_empty() {
+        return Ok(None);
+    }
+    let plain = Ask { score: Score::Accuracy, ..*ask };
+    let weights = vec![1.0; held.x.rows()];
+    let held = Held { ask: &plain, rows: rest.x, labels: rest.y, queries: held.x, truth: held.y.codes(), weights };
+    Ok(Some(held.votes()?.accuracy))
+}
+
+impl Held<'_> {
+    fn score(&self, told: &Told) -> Result<(f64, f64)> {
+        let good = goodness(self.ask.score, told, self.truth)?;
+        let total: f64 = self.weights.iter().sum();
+        let score = good.iter().zip(&self.weights).map(|(g, w)| g * w).sum::<f64>() / total;
+        let hits = told.labels.iter().zip(self.truth).filter(|(a, b)| a == b).count();
+        Ok((score, hits as f64 / self.truth.len().max(1) as f64))
+    }
+
+    fn votes(&self) -> Result<Again> {
+        let index = NeighbourIndex::new(self.rows.clone())?;
+        let mut knn = KnnClassifier::new(index, self.labels.clone(), 1, self.ask.weights)?;
+        let mut found: Vec<(KScore, f64)> = Vec::new();
+        for &k in self.ask.neighbours.iter().filter(|k| **k <= self.labels.len()) {
+            knn = knn.with_k(k)?;
+            let values = if self.ask.score.needs_values() { Some(knn.predict_proba(self.queries)?) } else { None };
+            let told = Told { labels: knn.predict(self.queries)?, values, shares: true };
+            let (score, accuracy) = self.score(&told)?;
+            found.push((KScore::new(k, score), accuracy));
+        }
+        let scores: Vec<KScore> = found.iter().map(|f| f.0).collect();
+        let k = best_k(&scores).unwrap_or(1);
+        let (score, accuracy) =
+            found.iter().find(|f| f.0.k == k).map_or((f64::NEG_INFINITY, 0.0), |f| (f.0.accuracy, f.1));
+        Ok(Again { how: How::Votes(k), score, accuracy, calibration: None })
+    }
+
+    /// The ridge is chosen again: that of a sample may not be that of all rows.
+    fn smooth(&self, near: Smoothness) -> Result<Again> {
+        let spec = self.ask.smooth.unwrap_or_default();
+        let tried = spec.near(near);
+        let weights = spec.balanced.then(|| smooth::balanced(self.labels));
+        let functions = smooth::fit_all(self.rows, self.labels, weights.as_deref(), &tried)?;
+        let mut said = Vec::with_capacity(tried.len());
+        for function in &functions {
+            said.push(Said { values: function.values(self.queries)?, radii: function.radii(self.queries)? });
+        }
+        let (at, _) = smooth::pick(&said, self.truth, &self.weights);
+        let values = said.swap_remove(at).values;
+        let labels = (0..values.rows()).map(|i| smooth::largest(values.row(i))).collect();
+        let calibration = Some(Calibration::fit(&values, self.truth, values.cols())?);
+        let (score, accuracy) = self.score(&Told { labels, values: Some(values), shares: false })?;
+        Ok(Again { how: How::Smooth(tried[at]), score, accuracy, calibration })
+    }
+}

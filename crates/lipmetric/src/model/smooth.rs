@@ -1,0 +1,300 @@
+use super::Model;
+use super::classifier::{Asked, Decide, Mapped};
+use super::held_out::{self, HeldOut};
+use super::nearest::Nearest;
+use crate::classify::smooth::{self, Fitted, Points, SEED, Said, Sample};
+use crate::classify::{Calibration, Prediction, SmoothFunction, SmoothSpec, Smoothness, Weights, usual_ks};
+use crate::data::holdouts;
+use crate::method::{Fit, Method, Serves, Spec, Training};
+use crate::solver::{Observer, Progress};
+use crate::{Error, Labels, Matrix, Result};
+use serde::{Deserialize, Serialize};
+
+/// A smooth function of the distances to the training rows: `f_c(x) = sum_j A_jc exp(-d(x, x_j) / l)` for each class, fitted by
+/// kernel ridge to 1 for a row's own class and -1 for the others. The class of the largest value is predicted.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Smoothing {
+    /// The bandwidth `l`, in the learned distance.
+    pub bandwidth: f64,
+    /// The same as a part of the root of the mean squared distance between the rows, and the ridge.
+    #[serde(flatten)]
+    pub smoothness: Smoothness,
+    /// How many of the training rows have a term.
+    pub terms: usize,
+    /// A Lipschitz constant of every class's function, in the learned distance.
+    pub lipschitz: f64,
+    /// How values become probabilities; nothing where no rows could be held out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub calibration: Option<Calibration>,
+}
+
+impl std::fmt::Display for Smoothing {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "a smooth function of the distances to {} training rows (kernel ridge; bandwidth {:.3}, ridge {})",
+            self.terms, self.bandwidth, self.smoothness.ridge
+        )
+    }
+}
+
+/// The terms of a smooth function.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Terms {
+    /// Which training rows have one, in ascending order.
+    pub rows: Vec<usize>,
+    /// The coefficients: a row per term, a column per class.
+    pub coefficients: Matrix,
+}
+
+impl Terms {
+    /// Coefficients of these training rows.
+    #[must_use]
+    pub fn new(rows: Vec<usize>, coefficients: Matrix) -> Self {
+        Self { rows, coefficients }
+    }
+
+    /// Checks that they can be of so many rows and classes.
+    pub(super) fn check(&self, rows: usize, classes: usize) -> Result<()> {
+        if self.coefficients.rows() != self.rows.len() {
+            return Err(Error::shape("coefficients of the terms", self.rows.len(), self.coefficients.rows()));
+        }
+        if self.coefficients.cols() != classes {
+            return Err(Error::shape("coefficients of each term", classes, self.coefficients.cols()));
+        }
+        match self.rows.iter().find(|&&i| i >= rows) {
+            Some(i) => Err(Error::data(format!("a term is of training row {i}, and there are {rows}"))),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Rows that settings are judged on, at most: each takes the time of the number's third power.
+const JUDGED: usize = 2000;
+/// The part of many rows that the function of landmarks is judged on, and how many at most.
+const HELD: (f64, usize) = (0.1, 2000);
+
+/// Held-out rows, what functions of each setting say of them, and how much each counts.
+struct Judged {
+    tried: Vec<Smoothness>,
+    said: Vec<Said>,
+    truth: Vec<u32>,
+    weights: Vec<f64>,
+    how: &'static str,
+}
+
+impl Judged {
+    fn new(tried: Vec<Smoothness>, how: &'static str) -> Self {
+        Self { tried, said: Vec::new(), truth: Vec::new(), weights: Vec::new(), how }
+    }
+
+    /// Adds what is said of more rows.
+    fn add(&mut self, said: Vec<Said>, labels: &Labels, balanced: bool) -> Result<()> {
+        self.truth.extend_from_slice(labels.codes());
+        self.weights.extend(weights(labels, balanced).unwrap_or_else(|| vec![1.0; labels.len()]));
+        if self.said.is_empty() {
+            self.said = said;
+            return Ok(());
+        }
+        for (all, more) in self.said.iter_mut().zip(said) {
+            let columns = all.values.cols();
+            let mut values = std::mem::take(&mut all.values).into_vec();
+            values.extend(more.values.into_vec());
+            all.values = Matrix::from_vec(values.len() / columns.max(1), columns, values)?;
+            all.radii.extend(more.radii);
+        }
+        Ok(())
+    }
+}
+
+fn weights(labels: &Labels, balanced: bool) -> Option<Vec<f64>> {
+    balanced.then(|| smooth::balanced(labels))
+}
+
+/// Learns a metric, and the smooth function of its distances.
+pub(super) fn fit(
+    spec: &Spec,
+    training: &Training<'_>,
+    asked: SmoothSpec,
+    observer: &mut dyn Observer,
+) -> Result<(Fit, Smoothing, Terms)> {
+    let n = training.x.rows();
+    let neighbours = usual_ks(n);
+    let serves = Serves::Votes { neighbours: &neighbours, weights: Weights::Uniform };
+    let mut fit = spec.fit(&Training { serves, ..*training }, observer)?;
+    let mapped = fit.metric.transform(training.x)?;
+    let mut judged = if matches!(spec, Spec::Euclidean(_)) {
+        judged_by_others(&mapped, training.y, asked)?
+    } else {
+        let held_out = HeldOut::new(spec, &fit.outcome, training, serves, observer)?;
+        judged_on_folds(&held_out, asked)?
+    };
+    let mut chosen = picked(&judged);
+    if n > smooth::EXACT_ROWS && observer.progress(&Progress::default()).is_continue() {
+        judged = judged_by_landmarks(
+            &mapped,
+            training.y,
+            asked,
+            chosen.map_or(asked.unjudged(), |(at, _)| judged.tried[at]),
+        )?;
+        chosen = picked(&judged);
+    }
+    let classes = training.y.classes().len();
+    let (smoothness, calibration) = match chosen {
+        Some((at, accuracy)) => {
+            fit.outcome.notes.push(format!(
+                "bandwidth and ridge of the smooth function were chosen {}: it predicts {:.1} % of these rows correctly",
+                judged.how,
+                100.0 * accuracy
+            ));
+            let values = &judged.said[at].values;
+            (judged.tried[at], Some(Calibration::fit(values, &judged.truth, classes)?))
+        }
+        None => (asked.unjudged(), None),
+    };
+    let (smoothing, terms) = finish(&mapped, training.y, asked.balanced, smoothness, calibration)?;
+    fit.outcome.notes.extend(landmarks_note(&terms, n));
+    Ok((fit, smoothing, terms))
+}
+
+/// Which rows have a term, where not all have.
+pub(super) fn landmarks_note(terms: &Terms, rows: usize) -> Option<String> {
+    let count = terms.rows.len();
+    (count < rows).then(|| {
+        format!("the smooth function has a term for each of {count} of the {rows} rows (landmarks), fitted to all rows")
+    })
+}
+
+/// The smooth function that was chosen together with a metric, and its parts.
+pub(super) fn chosen(fit: &Fit, training: &Training<'_>, asked: SmoothSpec) -> Result<(Smoothing, Terms)> {
+    let chosen = fit.outcome.choice.as_ref().and_then(|choice| choice.chosen.smoothness);
+    let mapped = fit.metric.transform(training.x)?;
+    let smoothness = chosen.unwrap_or_else(|| asked.unjudged());
+    finish(&mapped, training.y, asked.balanced, smoothness, fit.calibration.clone())
+}
+
+/// The function of these settings on mapped rows, and its parts.
+fn finish(
+    mapped: &Matrix,
+    labels: &Labels,
+    balanced: bool,
+    smoothness: Smoothness,
+    calibration: Option<Calibration>,
+) -> Result<(Smoothing, Terms)> {
+    let landmarks = (mapped.rows() > smooth::EXACT_ROWS).then_some((smooth::LANDMARKS, SEED));
+    let weights = weights(labels, balanced);
+    let Fitted { centres, function } = smooth::fit(mapped, labels, weights.as_deref(), smoothness, landmarks)?;
+    let smoothing = Smoothing {
+        bandwidth: function.bandwidth(),
+        smoothness,
+        terms: centres.len(),
+        lipschitz: function.lipschitz(),
+        calibration,
+    };
+    Ok((smoothing, Terms::new(centres, function.coefficients().clone())))
+}
+
+fn picked(judged: &Judged) -> Option<(usize, f64)> {
+    (!judged.truth.is_empty()).then(|| smooth::pick(&judged.said, &judged.truth, &judged.weights))
+}
+
+/// Each row of a sample by all others: right where the metric has not seen the labels.
+fn judged_by_others(mapped: &Matrix, labels: &Labels, asked: SmoothSpec) -> Result<Judged> {
+    let rows = held_out::sample(labels, JUDGED)?;
+    let (mapped, labels) = (mapped.select_rows(&rows), labels.select(&rows));
+    let mut judged = Judged::new(asked.tried(), "by leave-one-out");
+    if labels.len() < 2 {
+        return Ok(judged);
+    }
+    let (points, weights) = (Points::new(&mapped), weights(&labels, asked.balanced));
+    let within = points.squared_within();
+    let sample = Sample { within: &within, spread: points.spread(), labels: &labels, weights: weights.as_deref() };
+    judged.add(sample.left_out(&judged.tried)?, &labels, asked.balanced)?;
+    Ok(judged)
+}
+
+/// Each fold by what was learned from the others, the metric included.
+fn judged_on_folds(held_out: &HeldOut, asked: SmoothSpec) -> Result<Judged> {
+    let mut judged = Judged::new(asked.tried(), "by cross-validation");
+    for fold in &held_out.folds {
+        let training = fold.part.training()?;
+        let points = Points::new(&fold.metric.transform(training.x)?);
+        let weights = weights(training.y, asked.balanced);
+        let (within, spread) = (points.squared_within(), points.spread());
+        let sample = Sample { within: &within, spread, labels: training.y, weights: weights.as_deref() };
+        let queries = points.squared_distances(&fold.metric.transform(&fold.queries)?);
+        let truth = Labels::from_codes(training.y.classes().to_vec(), fold.truth.clone())?;
+        judged.add(sample.at(&queries, &judged.tried)?, &truth, asked.balanced)?;
+    }
+    Ok(judged)
+}
+
+/// A part of the rows by a function of landmarks that is fitted to all others, for all ridges.
+fn judged_by_landmarks(mapped: &Matrix, labels: &Labels, asked: SmoothSpec, near: Smoothness) -> Result<Judged> {
+    let part = (HELD.1 as f64 / labels.len() as f64).min(HELD.0);
+    let Some(split) = holdouts(labels, 1.0 - part, 1, SEED)?.into_iter().next() else {
+        return Ok(Judged::new(vec![near], ""));
+    };
+    let tried = asked.near(near);
+    let (rows, seen) = (mapped.select_rows(&split.train), labels.select(&split.train));
+    let weights = weights(&seen, asked.balanced);
+    let functions = smooth::fit_landmarks(&rows, &seen, weights.as_deref(), &tried, (smooth::LANDMARKS, SEED))?;
+    let queries = mapped.select_rows(&split.test);
+    let say =
+        |function: &SmoothFunction| Ok(Said { values: function.values(&queries)?, radii: function.radii(&queries)? });
+    let said = functions.iter().map(say).collect::<Result<Vec<_>>>()?;
+    let mut judged = Judged::new(tried, "on a sample, the ridge again on rows held out from a function of all others");
+    judged.add(said, &labels.select(&split.test), asked.balanced)?;
+    Ok(judged)
+}
+
+/// The function of a model, made ready.
+#[derive(Debug)]
+pub(super) struct Smooth {
+    function: SmoothFunction,
+    calibration: Option<Calibration>,
+    nearest: Nearest,
+}
+
+impl Smooth {
+    pub(super) fn new(model: &Model, smoothing: &Smoothing) -> Result<Self> {
+        let rows = model.training_rows()?;
+        let Some(terms) = &rows.terms else {
+            return Err(Error::data("the model has no coefficients, by which its smooth function predicts"));
+        };
+        if smoothing.calibration.as_ref().is_some_and(|c| !c.fits(rows.y.classes().len())) {
+            return Err(Error::data("the calibration of the probabilities is not one of the model's classes"));
+        }
+        let centres = model.metric.transform(&rows.x.select_rows(&terms.rows))?;
+        let function = SmoothFunction::new(&centres, terms.coefficients.clone(), smoothing.bandwidth)?;
+        Ok(Self { function, calibration: smoothing.calibration.clone(), nearest: Nearest::default() })
+    }
+
+    fn share(&self, values: &[f64]) -> Vec<f64> {
+        self.calibration.as_ref().map_or_else(Vec::new, |c| c.shares(values))
+    }
+}
+
+impl Decide for Smooth {
+    fn predict(&self, rows: &Mapped<'_>) -> Result<Vec<u32>> {
+        self.function.predict(&rows.mapped)
+    }
+
+    fn explain(&self, rows: &Mapped<'_>) -> Result<Vec<Prediction>> {
+        let values = self.function.values(&rows.mapped)?;
+        let labels: Vec<u32> = (0..values.rows()).map(|i| smooth::largest(values.row(i))).collect();
+        self.nearest.explain(rows, &labels, |i| values.row(i).to_vec(), |values| self.share(values))
+    }
+
+    fn shares(&self, rows: &Mapped<'_>) -> Result<Option<Matrix>> {
+        let Some(calibration) = &self.calibration else { return Ok(None) };
+        Ok(Some(calibration.all(&self.function.values(&rows.mapped)?)))
+    }
+
+    fn radii(&self, rows: &Mapped<'_>, _: &[u32], asked: &Asked) -> Result<Vec<f64>> {
+        asked.bound_only("a smooth function")?;
+        Ok(self.function.radii(&rows.mapped)?.into_iter().map(|r| asked.ball.of_learned(r)).collect())
+    }
+}

@@ -1,0 +1,129 @@
+//! Distance and function chosen together: what is promised of the choice, and that it holds.
+
+use lipmetric::classify::SmoothSpec;
+use lipmetric::data::{Column, Table};
+use lipmetric::method::{Auto, MetricKind, Score, Spec};
+use lipmetric::model::{Classifier, ClassifierSpec, Recipe};
+use lipmetric::prepare::{Dataset, Roles};
+use lipmetric::solver::{Halt, Observer, Progress, Silent};
+use lipmetric::{Error, Model};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use std::ops::ControlFlow;
+
+/// Uniform rows in [-1, 1]^p and a class each.
+fn data(n: usize, p: usize, seed: u64, class: impl Fn(&[f64], &mut ChaCha8Rng) -> u32) -> Dataset {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let rows: Vec<Vec<f64>> = (0..n).map(|_| (0..p).map(|_| 2.0 * rng.random::<f64>() - 1.0).collect()).collect();
+    let classes: Vec<String> = rows.iter().map(|row| class(row, &mut rng).to_string()).collect();
+    let column = |k: usize| Column::numbers(format!("x{k}"), rows.iter().map(|row| row[k]).collect());
+    let mut columns: Vec<Column> = (0..p).map(column).collect();
+    columns.push(Column::texts("class", classes));
+    Dataset::read(&Table::new("rows", columns), &Roles::default()).unwrap()
+}
+
+fn fit(spec: &Spec, classifier: ClassifierSpec, data: &Dataset) -> Model {
+    Recipe::new(spec).predicting(classifier).fit(data, None, &mut Silent).unwrap()
+}
+
+fn few() -> Spec {
+    Auto::new().metrics(vec![MetricKind::Within]).into()
+}
+
+#[test]
+fn what_is_expected_of_labels_that_are_noise_is_chance_however_much_is_tried() {
+    let mut mean = 0.0;
+    for seed in 0..6 {
+        let noise = data(120, 4, seed, |_, rng| rng.random_range(0..2));
+        let choice = fit(&few(), ClassifierSpec::Auto, &noise).outcome.choice.unwrap();
+        assert!(choice.chosen.accuracy >= choice.reference - 0.1);
+        mean += choice.estimate / 6.0;
+    }
+    assert!((mean - 0.5).abs() < 0.06, "{mean}");
+}
+
+#[test]
+fn the_same_model_comes_from_any_number_of_threads() {
+    let rows = data(150, 3, 5, |x, _| u32::from(x[0] * x[1] > 0.0));
+    let spec = Auto::new().into();
+    let with = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| fit(&spec, ClassifierSpec::Auto, &rows))
+    };
+    assert_eq!(with(1), with(3));
+}
+
+#[test]
+fn a_smooth_border_is_found_by_a_smooth_function_and_its_probabilities_are_honest() {
+    // A noisy border: votes and smooth functions can both learn it; the probability of the class is known.
+    let noisy = |x: &[f64], rng: &mut ChaCha8Rng| u32::from(1.5 * (x[0] + x[1]) + rng.random::<f64>() - 0.5 > 0.0);
+    let (train, test) = (data(300, 4, 1, noisy), data(1000, 4, 2, noisy));
+    let model = fit(&few(), ClassifierSpec::Auto, &train);
+    assert!(matches!(model.classifier, Classifier::Smooth(_)), "{}", model.classifier);
+    let prepared = model.preparation.apply(&test.columns).unwrap();
+    let shares = model.shares(lipmetric::model::Rows::Prepared(&prepared)).unwrap().unwrap();
+    let told = lipmetric::evaluate::Reliability::of(&shares, test.labels.codes()).unwrap();
+    assert!(told.calibration_error < 0.06 && told.auc.unwrap() > 0.9, "{told:?}");
+}
+
+#[test]
+fn every_score_can_be_chosen_by_and_a_rare_class_counts_where_it_is_asked_for() {
+    let rare = |x: &[f64], rng: &mut ChaCha8Rng| u32::from(x[0] > 0.6 && rng.random::<f64>() < 0.6);
+    let rows = data(200, 3, 3, rare);
+    for score in [Score::Balanced, Score::LogLoss, Score::Auc] {
+        let spec = Auto::new().score(score).metrics(vec![MetricKind::Within]).into();
+        let choice = fit(&spec, ClassifierSpec::Auto, &rows).outcome.choice.unwrap();
+        assert!(choice.estimate > 0.6 && choice.estimate < 1.0, "{score}: {}", choice.estimate);
+    }
+}
+
+#[test]
+fn a_spec_of_an_older_file_is_read_and_a_wrong_family_refused() {
+    let old: Spec = serde_json::from_str(r#"{"method": "auto", "seed": 3}"#).unwrap();
+    assert_eq!(old, Auto::new().seed(3).into());
+    let wrong = Auto::new().metrics(vec![MetricKind::LipD]).into();
+    let rows = data(40, 2, 1, |x, _| u32::from(x[0] > 0.0));
+    let refused = Recipe::new(&wrong).predicting(ClassifierSpec::Auto).fit(&rows, None, &mut Silent).unwrap_err();
+    assert!(matches!(&refused, Error::Parameter { .. }), "{refused}");
+}
+
+/// Stops a fit after some steps.
+struct Impatient(usize);
+
+impl Observer for Impatient {
+    fn progress(&mut self, _: &Progress) -> ControlFlow<Halt> {
+        self.0 = self.0.saturating_sub(1);
+        if self.0 == 0 { ControlFlow::Break(Halt::TimeLimit) } else { ControlFlow::Continue(()) }
+    }
+}
+
+#[test]
+fn a_fit_that_is_stopped_has_a_model_that_predicts() {
+    let rows = data(90, 3, 4, |x, _| u32::from(x[0] > 0.1));
+    let spec: Spec = Auto::new().into();
+    for steps in [1, 200] {
+        for classifier in
+            [ClassifierSpec::Auto, ClassifierSpec::Smooth(SmoothSpec::default()), ClassifierSpec::default()]
+        {
+            let recipe = Recipe::new(&spec).predicting(classifier);
+            let model = recipe.fit(&rows, None, &mut Impatient(steps)).unwrap();
+            let prepared = model.preparation.apply(&rows.columns).unwrap();
+            let told = model.predict(lipmetric::model::Rows::Prepared(&prepared)).unwrap();
+            let right = told.iter().zip(rows.labels.codes()).filter(|(a, b)| a == b).count();
+            assert!(right > 70, "{right} of 90 after {steps} steps");
+        }
+    }
+}
+
+#[test]
+fn of_many_rows_the_choice_is_judged_again_with_all_of_them() {
+    let cells = |x: &[f64], _: &mut ChaCha8Rng| ((6.0 * (x[0] + 1.0)) as u32 + (6.0 * (x[1] + 1.0)) as u32) % 2;
+    let (train, test) = (data(2500, 2, 7, cells), data(1500, 2, 8, cells));
+    let model = fit(&few(), ClassifierSpec::Auto, &train);
+    let choice = model.outcome.choice.as_ref().unwrap();
+    assert_eq!((choice.folds, choice.rows), (1, 500));
+    let prepared = model.preparation.apply(&test.columns).unwrap();
+    let told = model.predict(lipmetric::model::Rows::Prepared(&prepared)).unwrap();
+    let right = told.iter().zip(test.labels.codes()).filter(|(a, b)| a == b).count() as f64 / 1500.0;
+    assert!((right - choice.estimate).abs() < 0.05, "expected {}, found {right}", choice.estimate);
+}
