@@ -79,7 +79,8 @@ impl<'a> Search<'a> {
         for factor in [FACTOR, 1.0 / FACTOR] {
             for _ in 0..CHANGES {
                 let next = (best.0 * factor, likelihood(best.0 * factor));
-                if !(next.1 < best.1 - self.tolerance * self.mass) {
+                let better = next.1 < best.1 - self.tolerance * self.mass;
+                if !better {
                     break;
                 }
                 best = next;
