@@ -114,7 +114,7 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
     if args.json { output::print_json(&report) } else { output::print(&describe(&report)) }
 }
 
-fn judge_model(args: &Args, path: &PathBuf, session: &Session) -> Result<Report> {
+fn judge_model(args: &Args, path: &std::path::Path, session: &Session) -> Result<Report> {
     let predictor = Predictor::new(crate::input::load_model(path)?.model)?;
     let schema = predictor.model().preparation.schema();
     let seen = predictor.model().training.as_ref().map(Seen::of);

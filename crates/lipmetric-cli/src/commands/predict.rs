@@ -190,9 +190,8 @@ fn predictions(predictor: &Predictor, labels: impl IntoIterator<Item = u32>) -> 
 }
 
 fn detailed(args: &Args, predictor: &Predictor, rows: &[Prediction]) -> Vec<Column> {
-    let numbers = |name: String, value: &dyn Fn(&Prediction) -> f64| {
-        Column::numbers(name, rows.iter().map(|row| value(row)).collect())
-    };
+    let numbers =
+        |name: String, value: &dyn Fn(&Prediction) -> f64| Column::numbers(name, rows.iter().map(value).collect());
     let mut columns = vec![predictions(predictor, rows.iter().map(|r| r.label))];
     if args.proba {
         let classes = predictor.model().classes.iter().enumerate();

@@ -21,10 +21,9 @@ impl JsonLines {
 
 /// A cell of text: a number where it is written as JSON would write it, nothing where it is missing, else text.
 fn value(cell: &str) -> Value {
+    let written = |v: f64| [json!(v).to_string(), v.to_string()];
     match number(cell) {
-        Some(v) if json!(v).to_string() == cell || format!("{v}") == cell => {
-            serde_json::from_str(cell).unwrap_or(json!(v))
-        }
+        Some(v) if written(v).iter().any(|text| text == cell) => serde_json::from_str(cell).unwrap_or(json!(v)),
         _ if is_missing(cell) => Value::Null,
         _ => json!(cell),
     }

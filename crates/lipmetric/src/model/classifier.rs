@@ -38,7 +38,9 @@ pub enum Classifier {
 ///     ClassifierSpec::Vote { k: K::Auto, weights: Weights::Distance }
 /// );
 /// assert_eq!(read(r#"{"classifier": "extension"}"#)?, ClassifierSpec::Extension { alpha: 0.5, calibrate: true });
+/// assert_eq!(read(r#"{"classifier": "smooth"}"#)?, ClassifierSpec::Smooth(Default::default()));
 /// assert!(read(r#"{"classifier": "nearest", "alpha": 1}"#).is_err());
+/// assert!(read(r#"{"classifier": "smooth", "alpha": 1}"#).is_err());
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]

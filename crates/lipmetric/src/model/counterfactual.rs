@@ -46,11 +46,11 @@ pub(super) fn find(decide: &dyn Decide, rows: &Mapped<'_>, space: Space) -> Resu
         let asked = model.map(Rows::Prepared(&part))?;
         let own: Vec<u32> = open.iter().map(|&q| labels[q]).collect();
         let steps = decide.crossings(&asked, &own, &ball, beyond)?;
-        let made = steps.iter().zip(&open).filter_map(|(step, &q)| {
+        let moved = steps.iter().zip(&open).filter_map(|(step, &q)| {
             let moved = ball.stepped(rows.prepared.row(q), step.as_ref()?)?;
             Some((q, model.preparation.restored(&moved)))
         });
-        let made: Vec<(usize, (Vec<Option<f64>>, Vec<f64>))> = made.collect();
+        let made: Vec<_> = moved.collect();
         let values = made.iter().flat_map(|(_, (_, again))| again.iter().copied()).collect();
         let again = Matrix::from_vec(made.len(), model.metric.features(), values)?;
         let others = decide.predict(&model.map(Rows::Prepared(&again))?)?;

@@ -62,6 +62,7 @@ fn roles_take_names_numbers_and_numbers_from_the_end() {
         label: Some(ColumnRef::new("c")),
         ignore: vec![ColumnRef::new("-1")],
         kinds: vec![(ColumnRef::new("2"), Kind::Category)],
+        ..Roles::default()
     };
     let schema = Schema::infer(&t, &roles).unwrap();
     assert_eq!(schema.features.iter().map(|f| f.name.as_str()).collect::<Vec<_>>(), ["a", "b"]);

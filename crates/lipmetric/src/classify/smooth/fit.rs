@@ -38,7 +38,8 @@ impl Smoothness {
 }
 
 /// What is asked of a smooth function.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct SmoothSpec {
     /// The bandwidth as a part of the root of the mean squared distance between the rows; chosen where there is none.
