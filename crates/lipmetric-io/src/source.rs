@@ -190,6 +190,9 @@ pub(crate) fn read_failure(origin: &str, gzip: bool, error: io::Error) -> Error 
         let message = format!("the gzip compression is damaged or cut short ({error}); get the file again");
         return Error::data(origin, message);
     }
+    if error.kind() == InvalidData {
+        return Error::data(origin, error.to_string());
+    }
     Error::io("read", origin, error)
 }
 
@@ -246,10 +249,7 @@ impl Opened {
     /// The same with its text turned into UTF-8.
     pub(crate) fn decoded(self, encoding: Encoding) -> Result<Self> {
         let Input { origin, gzip, reader, live } = self.input;
-        let fail = |e: io::Error| match e.kind() {
-            io::ErrorKind::InvalidData if !gzip => Error::data(&origin, e.to_string()),
-            _ => read_failure(&origin, gzip, e),
-        };
+        let fail = |e: io::Error| read_failure(&origin, gzip, e);
         let mut plain = Decoded::new(reader, encoding);
         // Damage at the very beginning is told here, in words of its own.
         let mut first = vec![0; SAMPLE];

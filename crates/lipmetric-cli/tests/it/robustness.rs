@@ -60,7 +60,7 @@ fn every_classifier_has_a_certified_accuracy_and_columns_can_be_ranked_by_it() {
     let plain: serde_json::Value = serde_json::from_str(&run(&["--json"])).unwrap();
     let split = &plain["data"][0]["methods"][0]["splits"][0];
     assert_eq!(split["accuracy"], split["certified"][0]);
-    assert!(run(&["--csv"]).lines().next().unwrap().ends_with("refused,certified_0,certified_0.3"));
+    assert!(run(&["--csv"]).lines().next().unwrap().ends_with("refused,confusion,certified_0,certified_0.3"));
     let mut wrong = args.to_vec();
     wrong.extend(["--rank-by", "0.2"]);
     assert!(room.fails(2, &wrong).contains("none of the radii"));

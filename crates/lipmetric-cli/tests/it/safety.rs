@@ -139,7 +139,11 @@ fn signal(child: &std::process::Child, name: &str) {
 fn a_polite_kill_is_treated_like_ctrl_c() {
     let room = Room::new();
     // Far more than can be done: the signal ends it.
-    let rows: String = (0..3000).map(|i| format!("{},{},{}\n", (i * 37) % 1009, (i * 91) % 997, i % 2)).collect();
+    let row = |i: usize| {
+        let [a, b] = [i * 7919 % 1009, i * 10_473 % 997];
+        format!("{a},{b},{}\n", usize::from((a + b / 2 > 800) != i.is_multiple_of(7)))
+    };
+    let rows: String = (0..3000).map(row).collect();
     room.write("a.csv", format!("a,b,y\n{rows}"));
     let args = ["fit", "a.csv", "--method", "nca", "--max-iter", "1000000", "--tol", "1e-12", "--model", "m.lip", "-v"];
     let mut child = program(&room, &args).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();

@@ -204,7 +204,8 @@ fn what_the_function_cannot_do_is_refused() {
     let outside = recipe(ClassifierSpec::Extension { alpha: 1.5, calibrate: false }).unwrap_err();
     assert!(outside.to_string().contains("alpha"), "{outside}");
     let fitted = recipe(ClassifierSpec::Extension { alpha: 0.5, calibrate: false }).unwrap();
-    assert!(fitted.radii(&x).unwrap_err().to_string().contains("k = 1"));
+    let skewed = recipe(ClassifierSpec::Extension { alpha: 0.2, calibrate: false }).unwrap();
+    assert!(skewed.radii(&x).unwrap_err().to_string().contains("alpha"));
     let mut bare = fitted.clone();
     bare.training.as_mut().unwrap().values = None;
     assert!(bare.predict(&x).unwrap_err().to_string().contains("no values"));

@@ -17,18 +17,23 @@ fn values(name: &str) -> Vec<(Value, Value)> {
         "c_rel" => alone(vec![json!(0.5)]),
         "class_weights" => alone(vec![json!(ClassWeights::Balanced), json!(ClassWeights::Given(vec![1.0, 2.0]))]),
         "diameter" => alone(vec![json!(Diameter::Mean), json!(Diameter::Cvar(0.3)), json!("auto")]),
+        "euclid" => alone(vec![json!(0.0), json!(0.6)]),
         "init" => alone([Init::Identity, Init::Pca, Init::Lda, Init::Random(4)].map(|i| json!(i)).to_vec()),
         "loss" => alone(vec![json!("log")]),
         "max_iterations" => alone(vec![json!(5)]),
         "memory" => alone(vec![json!(1 << 24)]),
+        "metrics" => alone(vec![json!(["within", "agop"])]),
         "mu" => vec![(json!(0.5), json!({ "solver": Solver::Paper, "slack": Slack::Pair }))],
         "n_components" => alone(vec![json!(1)]),
         "neighbours" => alone(vec![json!(2)]),
         "penalty" => alone(vec![json!(0.1)]),
         "push" => alone(vec![json!(0.3)]),
         "rank" => vec![(json!("auto"), json!({})), (json!(1), json!({ "solver": Solver::Augmented }))],
+        "ridge" => alone(vec![json!(0.1)]),
+        "robust" => alone(vec![json!(0.2)]),
         "rounds" => alone(vec![json!(1)]),
-        "seed" => alone(vec![json!(7)]),
+        "score" => alone(["balanced", "log-loss", "auc"].map(|s| json!(s)).to_vec()),
+        "seed" | "triplet_seed" => alone(vec![json!(7)]),
         // With a slack per row there are fewer hinges, and LMNN must push more.
         "slack" => [Slack::Pair, Slack::Instance].map(|s| (json!(s), json!({ "push": 0.9 }))).to_vec(),
         "solver" => {
@@ -40,6 +45,7 @@ fn values(name: &str) -> Vec<(Value, Value)> {
         "tolerance" => alone(vec![json!(1e-2)]),
         "trade_off" => alone(vec![json!(TradeOff::Relative(0.3)), json!(TradeOff::Absolute(0.02)), json!("auto")]),
         "variant" => alone(vec![json!(Variant::Diameter), json!("auto")]),
+        "width" => alone(vec![json!(0.7)]),
         other => panic!("`{other}` is new: give it values here"),
     }
 }

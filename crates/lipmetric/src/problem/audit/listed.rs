@@ -13,6 +13,9 @@ pub(crate) const SUMMED: f64 = 1e-12;
 const MOST: f64 = 5e8;
 /// What sums of outer products and eigenvalues in the usual precision may be off by, relatively.
 const PLAIN: f64 = 1e-13;
+/// Features depend on each other where some direction varies by less than this part of the largest: rounded coordinates could
+/// then miss it.
+const DEPENDENT: f64 = 1e-10;
 /// Pairs that are summed up at a time, whatever the number of threads.
 const CHUNK: usize = 2048;
 
@@ -31,6 +34,48 @@ impl Listed<'_> {
     /// The part of `scale` with which `sum fixed A + ridge I + scale sum moving A` is positive definite, proved: the largest of
     /// some parts just below one, or zero. Multipliers of `moving` may have either sign.
     pub(crate) fn proved_part(&self, fixed: &[Weighed], ridge: f64, moving: &[Weighed], scale: f64) -> f64 {
+        let part = self.part(fixed, ridge, moving, scale);
+        if part > 0.0 || ridge > 0.0 {
+            return part;
+        }
+        let basis = self.where_they_differ(fixed, moving);
+        basis.map_or(0.0, |basis| Listed { cloud: self.cloud, basis: &basis }.part(fixed, ridge, moving, scale))
+    }
+
+    /// Coordinates of all features but those in which no listed pair differs, in which the sums are zero whatever the
+    /// multipliers: whitened, and as many as features, so that no metric of these features is left out. None where all features
+    /// count, or those that do depend on each other.
+    fn where_they_differ(&self, fixed: &[Weighed], moving: &[Weighed]) -> Option<Matrix> {
+        let x = &self.cloud.x;
+        let pairs = || fixed.iter().chain(moving).filter(|m| m.2 != 0.0);
+        let differs = |&k: &usize| pairs().any(|&(i, j, _)| x[(i as usize, k)] != x[(j as usize, k)]);
+        let active: Vec<usize> = (0..x.cols()).filter(differs).collect();
+        if active.is_empty() || active.len() == x.cols() {
+            return None;
+        }
+        let mut spread = Matrix::zeros(active.len(), active.len());
+        for &(i, j, m) in pairs() {
+            let d: Vec<f64> = active.iter().map(|&k| x[(i as usize, k)] - x[(j as usize, k)]).collect();
+            for (a, da) in d.iter().enumerate() {
+                spread.row_mut(a).iter_mut().zip(&d).for_each(|(v, db)| *v += m.abs() * da * db);
+            }
+        }
+        let eigen = linalg::symmetric_eigen(&spread).ok()?;
+        let (least, most) = (*eigen.values.first()?, *eigen.values.last()?);
+        let independent = least > DEPENDENT * most;
+        if !independent {
+            return None;
+        }
+        let mut basis = Matrix::zeros(active.len(), x.cols());
+        for (row, value) in eigen.values.iter().enumerate() {
+            for (a, &k) in active.iter().enumerate() {
+                basis[(row, k)] = eigen.vectors[(a, row)] / value.sqrt();
+            }
+        }
+        Some(basis)
+    }
+
+    fn part(&self, fixed: &[Weighed], ridge: f64, moving: &[Weighed], scale: f64) -> f64 {
         let (near, far): (Vec<Weighed>, Vec<Weighed>) = moving.iter().partition(|m| m.2 > 0.0);
         let far: Vec<Weighed> = far.into_iter().map(|(i, j, m)| (i, j, -m)).collect();
         let fits: Box<dyn Fn(f64) -> bool> = if self.is_cheap(fixed.len() + moving.len()) {
