@@ -154,7 +154,7 @@ def test_wrong_input_is_refused_by_name(two):
     broken = X.copy()
     broken[3, 1] = np.inf
     for arguments, parameters, message in [
-        ((X, y, "lmn"), {}, "`method`: there is no 'lmn'; there are auto, "),
+        ((X, y, "lmn"), {}, "`method`: there is no 'lmn'; there are agop, "),
         ((X, y[:-1]), {}, "labels: expected 60, found 59"),
         ((X, ["a"] * 60), {}, "there is only one class"),
         ((X[:, 0], y), {}, "X has 1 dimensions"),

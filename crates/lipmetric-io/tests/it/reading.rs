@@ -154,7 +154,7 @@ fn bad_text_is_refused_with_place_and_remedy() {
         ("t.svm", b"1 1:abc\n", "the value must be a number"),
         ("t.svm", b"1 -1:2\n", "whole number from 1"),
         ("t.svm", b"1 18446744073709551615:2\n", "at most 4000000 can be read"),
-        ("t.svm", b"1 1:2\n1 1000000000:2\n", "t.svm, line 2: index 1000000000 makes 2 rows"),
+        ("t.svm", b"1 1:2\n1 1000000000:2\n", "t.svm, line 2: feature 1000000000: at most 4000000 can be read"),
         ("t.svm", b"\xff 1:2\n", "line 1: byte 0xff"),
         ("t.svm", b"# nothing\n", "no rows"),
         ("t.npy", b"not numpy at all", "not an NPY file"),
