@@ -15,7 +15,10 @@ import sys
 import textwrap
 from typing import Any
 
-from lipmetric._parameters import RENAMED, methods, python_names
+# The package is the built one, with its module, not the source beside this file.
+sys.path = [place for place in sys.path if pathlib.Path(place or ".").resolve() != pathlib.Path(__file__).resolve().parent]
+
+from lipmetric._parameters import RENAMED, methods, python_names  # noqa: E402
 
 HERE = pathlib.Path(__file__).parent / "lipmetric"
 
@@ -38,6 +41,7 @@ TITLES = {
 
 #: Types where a default does not tell.
 TYPES = {
+    "metrics": "Sequence[str]",
     "c": "float | str | None",
     "c_rel": "float | None",
     "anchor": "str | None",
@@ -72,7 +76,8 @@ RANDOM = "Decides what is random, or which rows are held out together: a number 
 
 COMMON: list[tuple[str, str, str, str]] = [
     ("classifier", "Any", "'nearest'", "What predicts: `\"nearest\"`, the vote of the nearest training rows; `\"extension\"`, the paper's "
-     "function; or a dictionary with a classifier and its parameters."),
+     "function; `\"smooth\"`, a smooth function of the distances; of AutoMetric also `\"auto\"`, whichever of votes and a smooth "
+     "function predicts held-out rows better; or a dictionary with a classifier and its parameters."),
     ("k", "int | str", "1", "How many neighbours vote; `\"auto\"` chooses."),
     ("weights", "str", "'uniform'", "Whether votes count the same (`\"uniform\"`) or by the inverse of the distance (`\"distance\"`)."),
     ("scaling", "str", "'standard'", "How features are scaled first: `\"standard\"`, to mean 0 and deviation 1; `\"minmax\"`; `\"none\"`. "
@@ -116,6 +121,8 @@ def plain(text: str) -> str:
 def default_of(name: str, field: dict[str, Any]) -> str:
     """The default as Python writes it."""
     value = field["default"]
+    if value == []:
+        return "()"
     if name == "c":
         return repr(value.get("c") if isinstance(value, dict) else value)
     if name == "c_rel" and isinstance(value, dict):
@@ -236,7 +243,7 @@ def files() -> dict[pathlib.Path, str]:
     """What each file should hold."""
     classes = {class_of(method): method for method in methods()}
     out = [HEADER.format(what="The estimators: a class for each method of the library."), "from __future__ import annotations\n",
-           "from collections.abc import Callable\nfrom typing import Any\n", "from ._base import MetricLearner\n"]
+           "from collections.abc import Callable, Sequence\nfrom typing import Any\n", "from ._base import MetricLearner\n"]
     exported = sorted([*classes, "LipschitzClassifier"])
     out.append("__all__ = [\n" + "".join(f'    "{name}",\n' for name in exported) + "]\n")
     for name, method in classes.items():

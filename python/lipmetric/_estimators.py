@@ -5,7 +5,7 @@ Written by python/generate.py from the methods of the library: change those, or 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ._base import MetricLearner
@@ -33,9 +33,14 @@ class AutoMetric(MetricLearner):
     ----------
     random_state : Any, default=None
         Decides what is random, or which rows are held out together: a number or a generator of NumPy; None is 0.
+    scoring : str, default='accuracy'
+        What is made as large as can be on held-out rows: accuracy, balanced accuracy, the log-likelihood or the AUC.
+    metrics : Sequence[str], default=()
+        The learned distances that are tried beside the Euclidean one; all where the list is empty.
     classifier : Any, default='nearest'
-        What predicts: `"nearest"`, the vote of the nearest training rows; `"extension"`, the paper's function; or a
-        dictionary with a classifier and its parameters.
+        What predicts: `"nearest"`, the vote of the nearest training rows; `"extension"`, the paper's function;
+        `"smooth"`, a smooth function of the distances; of AutoMetric also `"auto"`, whichever of votes and a smooth
+        function predicts held-out rows better; or a dictionary with a classifier and its parameters.
     k : int | str, default='auto'
         How many neighbours vote; `"auto"` chooses.
     weights : str, default='uniform'
@@ -74,6 +79,8 @@ class AutoMetric(MetricLearner):
         self,
         *,
         random_state: Any = None,
+        scoring: str = 'accuracy',
+        metrics: Sequence[str] = (),
         classifier: Any = 'nearest',
         k: int | str = 'auto',
         weights: str = 'uniform',
@@ -86,6 +93,8 @@ class AutoMetric(MetricLearner):
         callback: Callable[[dict[str, Any]], Any] | None = None,
     ) -> None:
         self.random_state = random_state
+        self.scoring = scoring
+        self.metrics = metrics
         self.classifier = classifier
         self.k = k
         self.weights = weights
@@ -99,7 +108,7 @@ class AutoMetric(MetricLearner):
 
     @classmethod
     def _method_parameters(cls) -> frozenset[str]:
-        return frozenset({"random_state"})
+        return frozenset({"random_state", "scoring", "metrics"})
 
     def _recipe(self) -> dict[str, Any]:
         return {
@@ -155,8 +164,9 @@ class Lip(MetricLearner):
     random_state : Any, default=None
         Decides what is random, or which rows are held out together: a number or a generator of NumPy; None is 0.
     classifier : Any, default='nearest'
-        What predicts: `"nearest"`, the vote of the nearest training rows; `"extension"`, the paper's function; or a
-        dictionary with a classifier and its parameters.
+        What predicts: `"nearest"`, the vote of the nearest training rows; `"extension"`, the paper's function;
+        `"smooth"`, a smooth function of the distances; of AutoMetric also `"auto"`, whichever of votes and a smooth
+        function predicts held-out rows better; or a dictionary with a classifier and its parameters.
     k : int | str, default=1
         How many neighbours vote; `"auto"` chooses.
     weights : str, default='uniform'
@@ -292,8 +302,9 @@ class LipLocal(MetricLearner):
     max_iter : int | None, default=1000
         Steps of a round, at most.
     classifier : Any, default='nearest'
-        What predicts: `"nearest"`, the vote of the nearest training rows; `"extension"`, the paper's function; or a
-        dictionary with a classifier and its parameters.
+        What predicts: `"nearest"`, the vote of the nearest training rows; `"extension"`, the paper's function;
+        `"smooth"`, a smooth function of the distances; of AutoMetric also `"auto"`, whichever of votes and a smooth
+        function predicts held-out rows better; or a dictionary with a classifier and its parameters.
     k : int | str, default=1
         How many neighbours vote; `"auto"` chooses.
     weights : str, default='uniform'
@@ -402,8 +413,9 @@ class LipRobust(MetricLearner):
     max_iter : int | None, default=500
         Steps, at most.
     classifier : Any, default='nearest'
-        What predicts: `"nearest"`, the vote of the nearest training rows; `"extension"`, the paper's function; or a
-        dictionary with a classifier and its parameters.
+        What predicts: `"nearest"`, the vote of the nearest training rows; `"extension"`, the paper's function;
+        `"smooth"`, a smooth function of the distances; of AutoMetric also `"auto"`, whichever of votes and a smooth
+        function predicts held-out rows better; or a dictionary with a classifier and its parameters.
     k : int | str, default=1
         How many neighbours vote; `"auto"` chooses.
     weights : str, default='uniform'
@@ -521,8 +533,9 @@ class LMNN(MetricLearner):
     max_iter : int | None, default=2000
         Steps, at most.
     classifier : Any, default='nearest'
-        What predicts: `"nearest"`, the vote of the nearest training rows; `"extension"`, the paper's function; or a
-        dictionary with a classifier and its parameters.
+        What predicts: `"nearest"`, the vote of the nearest training rows; `"extension"`, the paper's function;
+        `"smooth"`, a smooth function of the distances; of AutoMetric also `"auto"`, whichever of votes and a smooth
+        function predicts held-out rows better; or a dictionary with a classifier and its parameters.
     k : int | str, default=1
         How many neighbours vote; `"auto"` chooses.
     weights : str, default='uniform'
@@ -640,8 +653,9 @@ class LMML(MetricLearner):
     max_iter : int | None, default=20000
         Steps, at most.
     classifier : Any, default='nearest'
-        What predicts: `"nearest"`, the vote of the nearest training rows; `"extension"`, the paper's function; or a
-        dictionary with a classifier and its parameters.
+        What predicts: `"nearest"`, the vote of the nearest training rows; `"extension"`, the paper's function;
+        `"smooth"`, a smooth function of the distances; of AutoMetric also `"auto"`, whichever of votes and a smooth
+        function predicts held-out rows better; or a dictionary with a classifier and its parameters.
     k : int | str, default=1
         How many neighbours vote; `"auto"` chooses.
     weights : str, default='uniform'
@@ -757,8 +771,9 @@ class NCA(MetricLearner):
     max_iter : int | None, default=200
         Steps, at most.
     classifier : Any, default='nearest'
-        What predicts: `"nearest"`, the vote of the nearest training rows; `"extension"`, the paper's function; or a
-        dictionary with a classifier and its parameters.
+        What predicts: `"nearest"`, the vote of the nearest training rows; `"extension"`, the paper's function;
+        `"smooth"`, a smooth function of the distances; of AutoMetric also `"auto"`, whichever of votes and a smooth
+        function predicts held-out rows better; or a dictionary with a classifier and its parameters.
     k : int | str, default=1
         How many neighbours vote; `"auto"` chooses.
     weights : str, default='uniform'
@@ -872,8 +887,9 @@ class MCML(MetricLearner):
     max_iter : int | None, default=2000
         Steps, at most.
     classifier : Any, default='nearest'
-        What predicts: `"nearest"`, the vote of the nearest training rows; `"extension"`, the paper's function; or a
-        dictionary with a classifier and its parameters.
+        What predicts: `"nearest"`, the vote of the nearest training rows; `"extension"`, the paper's function;
+        `"smooth"`, a smooth function of the distances; of AutoMetric also `"auto"`, whichever of votes and a smooth
+        function predicts held-out rows better; or a dictionary with a classifier and its parameters.
     k : int | str, default=1
         How many neighbours vote; `"auto"` chooses.
     weights : str, default='uniform'
@@ -981,8 +997,9 @@ class AGOP(MetricLearner):
     random_state : Any, default=None
         Decides what is random, or which rows are held out together: a number or a generator of NumPy; None is 0.
     classifier : Any, default='nearest'
-        What predicts: `"nearest"`, the vote of the nearest training rows; `"extension"`, the paper's function; or a
-        dictionary with a classifier and its parameters.
+        What predicts: `"nearest"`, the vote of the nearest training rows; `"extension"`, the paper's function;
+        `"smooth"`, a smooth function of the distances; of AutoMetric also `"auto"`, whichever of votes and a smooth
+        function predicts held-out rows better; or a dictionary with a classifier and its parameters.
     k : int | str, default=1
         How many neighbours vote; `"auto"` chooses.
     weights : str, default='uniform'
@@ -1084,8 +1101,9 @@ class ARML(MetricLearner):
     max_iter : int | None, default=500
         Steps, at most.
     classifier : Any, default='nearest'
-        What predicts: `"nearest"`, the vote of the nearest training rows; `"extension"`, the paper's function; or a
-        dictionary with a classifier and its parameters.
+        What predicts: `"nearest"`, the vote of the nearest training rows; `"extension"`, the paper's function;
+        `"smooth"`, a smooth function of the distances; of AutoMetric also `"auto"`, whichever of votes and a smooth
+        function predicts held-out rows better; or a dictionary with a classifier and its parameters.
     k : int | str, default=1
         How many neighbours vote; `"auto"` chooses.
     weights : str, default='uniform'
@@ -1184,8 +1202,9 @@ class Euclidean(MetricLearner):
     Parameters
     ----------
     classifier : Any, default='nearest'
-        What predicts: `"nearest"`, the vote of the nearest training rows; `"extension"`, the paper's function; or a
-        dictionary with a classifier and its parameters.
+        What predicts: `"nearest"`, the vote of the nearest training rows; `"extension"`, the paper's function;
+        `"smooth"`, a smooth function of the distances; of AutoMetric also `"auto"`, whichever of votes and a smooth
+        function predicts held-out rows better; or a dictionary with a classifier and its parameters.
     k : int | str, default=1
         How many neighbours vote; `"auto"` chooses.
     weights : str, default='uniform'

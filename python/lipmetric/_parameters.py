@@ -25,6 +25,7 @@ RENAMED = {
     "seed": "random_state",
     "neighbours": "n_neighbors",
     "targets": "n_neighbors",
+    "score": "scoring",
 }
 
 #: Names that the command line has for special cases of a method, and what they stand for.
