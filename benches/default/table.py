@@ -193,7 +193,7 @@ def figures(title, names, columns, of, percent):
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cache", type=pathlib.Path, help="a file that keeps the other packages' results")
-    parser.add_argument("--other", action="store_true", help="tables that nothing was developed on")
+    parser.add_argument("--other", action="store_true", help="other tables, which the default was not made with")
     parser.add_argument("--only", help="these data sets, by name, separated by commas")
     parser.add_argument("--repeats", type=int, default=10)
     parser.add_argument("--column", action="append", default=[], metavar="NAME=OPTIONS", help="instead of our two columns")

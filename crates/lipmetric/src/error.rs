@@ -61,3 +61,26 @@ impl Error {
         Self::Shape { what: what.into(), expected, found }
     }
 }
+
+/// `FromStr`, which refuses other names with the parameter and those that there are, and `Display` of an enum of names.
+macro_rules! names {
+    ($type:ty, $parameter:literal, $($name:literal => $variant:path),+) => {
+        impl std::str::FromStr for $type {
+            type Err = $crate::Error;
+
+            fn from_str(s: &str) -> $crate::Result<Self> {
+                match s {
+                    $($name => Ok($variant),)+
+                    _ => Err($crate::Error::parameter($parameter, format!("`{s}` is not one of {}", [$($name),+].join(", ")))),
+                }
+            }
+        }
+
+        impl std::fmt::Display for $type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(match self { $($variant => $name),+ })
+            }
+        }
+    };
+}
+pub(crate) use names;

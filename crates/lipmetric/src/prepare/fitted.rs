@@ -1,6 +1,7 @@
 use super::columns::{Cells, Columns};
 use super::schema::{Encoding, Schema, Unseen};
 use crate::data::Table;
+use crate::error::names;
 use crate::{Error, Matrix, Result};
 use serde::{Deserialize, Serialize};
 
@@ -36,26 +37,6 @@ pub enum Scaling {
     Minmax,
 }
 
-macro_rules! names {
-    ($type:ty, $parameter:literal, $($name:literal => $variant:path),+) => {
-        impl std::str::FromStr for $type {
-            type Err = Error;
-
-            fn from_str(s: &str) -> Result<Self> {
-                match s {
-                    $($name => Ok($variant),)+
-                    _ => Err(Error::parameter($parameter, format!("`{s}` is not one of {}", [$($name),+].join(", ")))),
-                }
-            }
-        }
-
-        impl std::fmt::Display for $type {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str(match self { $($variant => $name),+ })
-            }
-        }
-    };
-}
 names!(Fill, "fill", "median" => Fill::Median, "mean" => Fill::Mean, "mode" => Fill::Mode, "zero" => Fill::Zero, "error" => Fill::Error);
 names!(Scaling, "scale", "none" => Scaling::None, "standard" => Scaling::Standard, "minmax" => Scaling::Minmax);
 

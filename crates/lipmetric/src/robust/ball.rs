@@ -1,5 +1,6 @@
 //! Which radius is asked for: the norm, where it is measured, and how closely.
 
+use crate::error::names;
 use crate::{Error, Matrix, Metric, Result, linalg};
 use serde::{Deserialize, Serialize};
 
@@ -44,26 +45,6 @@ pub enum Kind {
     Exact,
 }
 
-macro_rules! names {
-    ($type:ty, $parameter:literal, $($name:literal => $variant:path),+) => {
-        impl std::str::FromStr for $type {
-            type Err = Error;
-
-            fn from_str(s: &str) -> Result<Self> {
-                match s {
-                    $($name => Ok($variant),)+
-                    _ => Err(Error::parameter($parameter, format!("`{s}` is not one of {}", [$($name),+].join(", ")))),
-                }
-            }
-        }
-
-        impl std::fmt::Display for $type {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str(match self { $($variant => $name),+ })
-            }
-        }
-    };
-}
 names!(Norm, "radius_norm", "l2" => Norm::L2, "linf" => Norm::Linf, "l1" => Norm::L1);
 names!(Space, "radius_space", "learned" => Space::Learned, "prepared" => Space::Prepared, "input" => Space::Input);
 names!(Kind, "radius", "bound" => Kind::Bound, "exact" => Kind::Exact);
