@@ -47,7 +47,8 @@ module:
 	mkdir -p $(PACKAGE)
 	rm -rf $(PACKAGE)/lipmetric
 	cp -r python/lipmetric $(PACKAGE)/lipmetric
-	cp $(wildcard $(TARGET)/debug/lib_lipmetric.so $(TARGET)/debug/lib_lipmetric.dylib) $(PACKAGE)/lipmetric/_lipmetric.abi3.so
+	for module in $(TARGET)/debug/lib_lipmetric.so $(TARGET)/debug/lib_lipmetric.dylib; do \
+	  if [ -e $$module ]; then cp $$module $(PACKAGE)/lipmetric/_lipmetric.abi3.so; fi; done
 
 # Writes the estimators anew, after a method of the library has changed.
 generate: module $(VENV)/.ready
