@@ -120,3 +120,17 @@ fn a_blend_does_not_carry_the_certificate_of_what_was_blended() {
     assert!(fit["gap"].is_null() && fit["objective"].is_null() && fit["dual"].is_null(), "{fit}");
     assert!(fit["notes"].to_string().contains("nothing is certified of the mixture"), "{fit}");
 }
+
+#[test]
+fn a_class_of_one_row_near_others_while_one_is_far_is_no_trouble_for_lmml() {
+    let room = Room::new();
+    room.write(
+        "far.csv",
+        "a0,label\n-92.52153788807037,c0\n-3.5353334708964437e-14,c1\n46525716490.934875,c0\n-113.520398958163,c1\n\
+        8.865801918274293e-14,c0\n-1.6239853233419692e-10,c1\n188253500249884.72,c0\n-9.10388233331048e-08,c1\n\
+        -0.9057965192229513,c2\n-9.636207444058705e-16,c1\n",
+    );
+    let options = "fit far.csv --method lmml --scale none --alpha 0.0015719575826958544 --n-components 1 --json";
+    let (_, fit) = json_of(&room, &options.split(' ').collect::<Vec<_>>());
+    assert!(fit["objective"].as_f64().unwrap() >= fit["dual"].as_f64().unwrap(), "{fit}");
+}

@@ -253,8 +253,8 @@ impl Pass for Within<'_> {
 
 /// The rows of another class within each anchor's radius.
 pub(super) fn within(problem: &Problem<'_>, (cloud, embedding): (&Cloud, &Embedding), radius: &[f64]) -> Vec<Vec<u32>> {
-    // Squared, per point; a point that is no anchor finds none.
-    let mut reach = vec![-1.0; cloud.len()];
+    // Squared, per point; a point that is no anchor finds none, however far below zero rounding brings a distance.
+    let mut reach = vec![f64::NEG_INFINITY; cloud.len()];
     let mut anchor_of = vec![usize::MAX; cloud.len()];
     for (k, (a, r)) in problem.anchors.iter().zip(radius).enumerate() {
         reach[a.point] = r * r;
