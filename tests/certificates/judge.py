@@ -612,11 +612,12 @@ def main():
     parser.add_argument("--show", help="also print the tables of which this is counted, such as 'status inconsistent'")
     parser.add_argument("--only", type=int, help="the number of a table, to judge it alone")
     parser.add_argument("--keep", help="with --only: the folder for its table and model")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="how many tables at a time (default: one per core)")
     args = parser.parse_args()
     ks = range(args.count) if args.only is None else [args.only]
     tasks = [(args.seed, k, args.keep if args.only is not None else None) for k in ks]
     counts = collections.Counter(tables=len(tasks))
-    with concurrent.futures.ProcessPoolExecutor(os.cpu_count()) as pool:
+    with concurrent.futures.ProcessPoolExecutor(args.jobs) as pool:
         for k, found, false, asked in pool.map(one, tasks, chunksize=4):
             counts.update(found)
             counts["fits"] += any(what.startswith("status") for what in found)

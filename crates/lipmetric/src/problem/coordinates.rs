@@ -48,6 +48,9 @@ pub(crate) struct Coordinates {
     weakest: f64,
 }
 
+/// How often what is left of a factor is mapped again: each time some four digits are won where directions are as weak as can be.
+const SEEN_AGAIN: usize = 3;
+
 impl Coordinates {
     /// The rows of positive weight, centred, with the identity for their covariance.
     pub(crate) fn whitened(x: &Matrix, class: &[u32], weight: &[f64]) -> Result<Self> {
@@ -196,10 +199,21 @@ impl Coordinates {
     }
 
     /// `M` in these coordinates of a metric on the features, whose elements may be large and cancel along strong directions.
+    ///
+    /// The way back from a factor is known to rounding only, which such elements make large: what is left of the factor is
+    /// mapped again, in twice the usual precision.
     pub(crate) fn seen(&self, metric: &Metric) -> Result<Matrix> {
-        let (rows, rank) = (metric.factor().rows(), self.rank());
-        let exact = Twofolds::product(metric.factor(), &self.forth);
-        let inner = Matrix::from_vec(rows, rank, (0..rows * rank).map(|k| exact.get(k).value()).collect())?;
+        let (factor, rank) = (metric.factor(), self.rank());
+        let plain = |v: &[f64]| Matrix::from_vec(factor.rows(), rank, v.to_vec());
+        let mut inner = Twofolds::product(factor, &self.forth);
+        for _ in 0..SEEN_AGAIN {
+            let there = Twofolds::product_of(&plain(&inner.hi)?, Some(&plain(&inner.lo)?), &self.back);
+            let left = factor.as_slice().iter().enumerate().map(|(k, v)| (Twofold::from(*v) - there.get(k)).value());
+            let left = Matrix::from_vec(factor.rows(), self.features(), left.collect())?;
+            inner.add_scaled(Twofold::from(1.0), &Twofolds::product(&left, &self.forth));
+        }
+        let inner: Vec<f64> = (0..inner.hi.len()).map(|k| inner.get(k).value()).collect();
+        let inner = plain(&inner)?;
         Ok(linalg::transposed_product(&inner, &inner))
     }
 
@@ -434,6 +448,28 @@ mod tests {
         let x = Matrix::from_vec(3, 2, [0.1, 1e9 + 0.3].repeat(3)).unwrap();
         for at in [Coordinates::rotated(&x, &[0, 1, 1], &[1.0; 3]), Coordinates::whitened(&x, &[0, 1, 1], &[1.0; 3])] {
             assert!(at.unwrap().check().unwrap_err().to_string().contains("all rows are equal"));
+        }
+    }
+
+    #[test]
+    fn a_metric_is_seen_as_it_is_however_nearly_features_depend_on_each_other() {
+        let row = |a: f64, b: f64| [a, 28.3 * (a + 1e-12 * b)];
+        let x = Matrix::from_rows(&[row(0.4, 0.3), row(-1.7, -0.2), row(1.5, 0.9), row(0.8, -1.0), row(3.2, 0.5)]);
+        let (class, weight) = ([0, 1, 0, 1, 0], [1.0; 5]);
+        let at = Coordinates::whitened(&x, &class, &weight).unwrap();
+        assert_eq!(at.rank(), 2);
+        let metric = at.metric(&Matrix::from_rows(&[[0.3, 1.0], [0.9, -0.2]])).unwrap();
+        let m = at.seen(&metric).unwrap();
+        let along = |map: &Matrix, d: &[Twofold]| -> Vec<Twofold> {
+            let of_row = |k: usize| d.iter().zip(map.row(k)).fold(Twofold::ZERO, |sum, (d, v)| sum + *d * *v);
+            (0..map.rows()).map(of_row).collect()
+        };
+        for i in 1..5 {
+            let d: Vec<Twofold> = (0..2).map(|a| Twofold::from(x[(i, a)]) - Twofold::from(x[(0, a)])).collect();
+            let z: Vec<f64> = along(at.axes(), &d).iter().map(|v| v.value()).collect();
+            let seen: f64 = (0..2).map(|a| (0..2).map(|b| m[(a, b)] * z[a] * z[b]).sum::<f64>()).sum();
+            let true_length: f64 = along(metric.factor(), &d).iter().map(|v| v.value().powi(2)).sum();
+            assert!((seen / true_length - 1.0).abs() < 1e-11, "{seen} and {true_length}");
         }
     }
 }

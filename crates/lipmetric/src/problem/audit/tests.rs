@@ -141,3 +141,34 @@ fn no_multipliers_prove_nothing() {
     let mut nothing = Certificate::nothing(Metric::new(Matrix::identity(2)).unwrap());
     assert_eq!(problem.prove(&mut nothing, &Matrix::identity(2)), 0.0);
 }
+
+/// MCML's objective on rows of a class and a row far away that is alone in its class.
+fn collapse(class: &[[f64; 3]]) -> f64 {
+    let mut rows = class.to_vec();
+    rows.push([1e3, 1e3, 1e3]);
+    let labels: Vec<u32> = (0..rows.len()).map(|i| u32::from(i == class.len())).collect();
+    let weight = vec![1.0; rows.len()];
+    let metric = Metric::new(Matrix::identity(3)).unwrap();
+    Under::new((&Matrix::from_rows(&rows), &labels, &weight), &metric).collapse()
+}
+
+#[test]
+fn a_small_distance_to_the_ideal_of_mcml_keeps_its_digits() {
+    // A row with two others, whose squared distances differ by d, is ln cosh(d / 2) away from the ideal.
+    let near = |d: f64| d * d / 8.0 - d.powi(4) / 192.0;
+    for e in [1e-2, 1e-3, 1e-5] {
+        let expected = near(8.0 * e * e) + near(3.0 * e * e) + near(5.0 * e * e);
+        let found = collapse(&[[0.0, 0.0, 0.0], [e, 0.0, 0.0], [3.0 * e, 0.0, 0.0]]);
+        assert!((found / expected - 1.0).abs() < 1e-10, "{found} and {expected}");
+    }
+    // The same where the class is much farther away than it is wide.
+    let h = 1.0 / (1 << 30) as f64;
+    let expected = 2.0 * near(40.0 * h + h * h);
+    let found = collapse(&[[20.0, 0.0, 0.0], [0.0, 20.0, 0.0], [0.0, 0.0, 20.0 + h]]);
+    assert!((found / expected - 1.0).abs() < 1e-10, "{found} and {expected}");
+    // And a large one is what the definition says.
+    let found = collapse(&[[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [30.0, 0.0, 0.0]]);
+    let pair = |a: f64, b: f64| ((-a).exp() + (-b).exp()).ln() - 2.0f64.ln() + 0.5 * (a + b);
+    let expected = pair(1.0, 900.0) + pair(1.0, 841.0) + 29.5 + (1.0 + (-59.0f64).exp()).ln() - 2.0f64.ln();
+    assert!((found / expected - 1.0).abs() < 1e-12, "{found} and {expected}");
+}
