@@ -265,9 +265,55 @@ class Model:
         another class the distance is infinite. For one neighbour, or the paper's function."""
         return counterfactuals_of(self._native, rows_of(X), space, unseen, None, self.classes)
 
+    def neighbours(self, X: Any, k: int = 10, *, unseen: str = "error") -> dict[str, npt.NDArray[Any]]:
+        """The ``k`` nearest training rows of each row in the learned distance, nearest first, by an exact index: ``rows`` (their
+        numbers from 0), ``labels`` and ``distances``, with a row for each row of ``X`` and a column for each neighbour.
+
+        >>> import lipmetric
+        >>> X, y = lipmetric.datasets.load_haberman()
+        >>> found = lipmetric.fit(X, y, method="lip-i").neighbours(X[:1], k=2)
+        >>> int(found["rows"][0, 0]), float(found["distances"][0, 0]), found["labels"].shape
+        (0, 0.0, (1, 2))
+        """
+        if isinstance(k, bool) or int(k) != k or k < 1:
+            raise ValueError(f"`k`: {k!r} is no number of neighbours; give a whole number from 1 on")
+        found = call(self._native.neighbours, rows_of(X), int(k), unseen)
+        return {"rows": found["rows"], "labels": self.classes[found["codes"]], "distances": found["distances"]}
+
     def transform(self, X: Any, *, unseen: str = "error") -> Array:
         """The rows as the learned map gives them: Euclidean distances between them are the learned ones."""
         return self._native.transform(rows_of(X), unseen)
+
+    def map(self) -> dict[str, Any]:
+        """The learned map as any program can apply it, without this package: how each column becomes numbers, and the matrix. As
+        JSON it is what ``lipmetric export`` writes beside the vectors; docs/export.md has readers in Python and SQL."""
+        return dict(self._native.map())
+
+    def to_faiss(self, X: Any, *, ids: Any = None, unseen: str = "error") -> Any:
+        """The mapped rows in a ``faiss.IndexFlatL2``, or with ``ids`` (whole numbers) in an ``IndexIDMap``: its neighbours are
+        those of the learned distance. It gives squared distances, and is asked for ``transform(queries).astype("f4")``."""
+        from ._export import to_faiss
+
+        return to_faiss(self, X, ids, unseen)
+
+    def to_usearch(self, X: Any, *, ids: Any = None, unseen: str = "error", **options: Any) -> Any:
+        """The mapped rows in a ``usearch.index.Index`` with the metric ``l2sq``; ``options`` are that index's own."""
+        from ._export import to_usearch
+
+        return to_usearch(self, X, ids, unseen, options)
+
+    def to_hnswlib(self, X: Any, *, ids: Any = None, unseen: str = "error", **options: Any) -> Any:
+        """The mapped rows in a ``hnswlib.Index`` of the space ``l2``; ``options`` are those of its ``init_index``."""
+        from ._export import to_hnswlib
+
+        return to_hnswlib(self, X, ids, unseen, options)
+
+    def to_pgvector(self, X: Any, connection: Any, table: str, *, ids: Any = None, unseen: str = "error") -> int:
+        """The mapped rows in a new table of PostgreSQL with pgvector, by a connection of psycopg 3: columns ``id`` and
+        ``vector``. What the connection does with its transaction is left to it. The number of rows is returned."""
+        from ._export import to_pgvector
+
+        return to_pgvector(self, X, connection, table, ids, unseen)
 
     def get_mahalanobis_matrix(self) -> Array:
         """``M``, on the features before they are scaled."""

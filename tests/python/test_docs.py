@@ -52,6 +52,20 @@ def test_the_first_page_runs_in_both_languages(tmp_path, monkeypatch, program, c
     assert "benign" in capsys.readouterr().out
 
 
+def test_the_page_on_vector_indexes_runs(tmp_path, monkeypatch, program, capsys):
+    for library in ("faiss", "usearch", "hnswlib"):
+        pytest.importorskip(library)
+    monkeypatch.chdir(tmp_path)
+    page = (ROOT / "docs" / "export.md").read_text(encoding="utf-8")
+    for command in commands(page):
+        program(*command, cwd=tmp_path)
+    names = {}
+    for block in blocks(page):
+        exec(compile(block, "docs/export.md", "exec"), names)
+    assert len(names["read_map"](tmp_path / "patients.map.json")({})) == names["z"].shape[1]
+    assert capsys.readouterr().out
+
+
 def test_the_site_is_built_without_a_warning(tmp_path):
     pytest.importorskip("mkdocs")
     out = subprocess.run(

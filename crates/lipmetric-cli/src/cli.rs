@@ -1,7 +1,8 @@
 //! What can be typed.
 
 use crate::commands::{
-    compare, completions, datasets, evaluate, fit, inspect, man, margins, path, predict, transform, verify,
+    compare, completions, datasets, evaluate, export, fit, inspect, man, margins, neighbours, path, predict, transform,
+    verify,
 };
 use clap::{ArgAction, Args, Parser, Subcommand};
 
@@ -66,7 +67,9 @@ fn threads(text: &str) -> Result<usize, String> {
 pub(crate) enum Command {
     Fit(fit::Args),
     Predict(predict::Args),
+    Neighbours(neighbours::Args),
     Transform(transform::Args),
+    Export(export::Args),
     Evaluate(evaluate::Args),
     Compare(compare::Args),
     Margins(margins::Args),

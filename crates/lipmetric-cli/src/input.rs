@@ -33,7 +33,7 @@ pub(crate) struct DataArgs {
 }
 
 /// How a file is to be read, where its name and content do not tell.
-#[derive(Args)]
+#[derive(Args, Clone)]
 #[command(next_help_heading = "Reading")]
 pub(crate) struct ReadArgs {
     /// The file's format (default: detected): csv, tsv, libsvm, npy, npz, parquet, jsonl
@@ -84,11 +84,15 @@ impl ReadArgs {
     }
 }
 
-fn no_data() -> Failure {
+pub(crate) fn no_data() -> Failure {
     Failure::Usage("name a FILE, or a data set with --data".to_owned())
 }
 
 impl DataArgs {
+    pub(crate) fn new(file: Option<PathBuf>, data: Option<String>, reading: ReadArgs) -> Self {
+        Self { file, data, reading }
+    }
+
     /// The whole table.
     pub(crate) fn table(&self, ignore: &IgnoreArgs, session: &Session) -> Result<Table> {
         let table = match (&self.file, &self.data) {
@@ -122,6 +126,7 @@ impl DataArgs {
         match (&self.file, &self.data) {
             (Some(file), _) => {
                 let mut options = self.reading.options(ignore);
+                options.skip.retain(|name| !keep.wants(name));
                 options.skip.extend(schema.ignored.iter().filter(|name| !keep.wants(name)).cloned());
                 (options.streaming, options.allow_empty) = (true, true);
                 options.max_features = Some(schema.width);
@@ -144,6 +149,16 @@ pub(crate) struct KeepArgs {
 impl KeepArgs {
     fn all(&self) -> bool {
         self.keep == ["all"]
+    }
+
+    /// The same with one more column.
+    pub(crate) fn with(&self, column: Option<&str>) -> Self {
+        let one = column.filter(|_| !self.all()).map(str::to_owned);
+        Self { keep: self.keep.iter().cloned().chain(one).collect() }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.keep.is_empty()
     }
 
     /// Whether a column may be wanted; one that is given by its number may be any.

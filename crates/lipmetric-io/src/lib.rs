@@ -8,6 +8,7 @@
 //! | a file as a table, whole or batch by batch | [`read`] |
 //! | a table as a file, written atomically | [`write`](mod@write) |
 //! | a fitted model as a file | [`model`] |
+//! | its learned map alone, for programs that know nothing of models | [`map`] |
 //! | the data sets that travel with the program, and the one that is fetched | [`datasets`] |
 //!
 //! ```
@@ -25,6 +26,7 @@ pub mod datasets;
 pub mod encoding;
 pub mod error;
 pub mod format;
+pub mod map;
 pub mod model;
 mod npy;
 mod numbers;

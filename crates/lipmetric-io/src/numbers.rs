@@ -17,6 +17,17 @@ pub(crate) fn number_or_missing(cell: &str) -> Option<f64> {
     number(cell).or_else(|| is_missing(cell).then_some(f64::NAN))
 }
 
+/// The whole number that a text writes out as one would write it: no sign, zeros or point that it does not need.
+pub(crate) fn as_whole(text: &str) -> Option<i64> {
+    text.parse::<i64>().ok().filter(|v| v.to_string() == text)
+}
+
+/// A plus or leading zeros mean a code rather than a quantity.
+pub(crate) fn is_code(cell: &str) -> bool {
+    let digits = cell.len() > 1 && cell.bytes().all(|b| b.is_ascii_digit());
+    cell.starts_with('+') || (digits && cell.starts_with('0'))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -13,8 +13,9 @@ use lipmetric::robust::Radius;
 use lipmetric::solver::Progress;
 use lipmetric::verify::{USUAL_LIMIT, Verified};
 use lipmetric::{Matrix, Result};
+use lipmetric_io::map::MapFile;
 use lipmetric_io::model::{load_model, model_from_bytes, model_to_bytes, save_model};
-use numpy::{PyArray1, PyArray2};
+use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -219,6 +220,29 @@ impl Model {
         Ok(out)
     }
 
+    /// The nearest training rows of each row: their numbers, the codes of their classes, and their distances.
+    #[pyo3(signature = (rows, k, unseen="error", threads=None))]
+    fn neighbours<'py>(
+        &self,
+        py: Python<'py>,
+        rows: Frame,
+        k: usize,
+        unseen: &str,
+        threads: Option<usize>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let unseen = self::unseen(unseen)?;
+        let codes = self.training()?.y.codes();
+        let found = released(py, threads, || self.predictor()?.neighbours(Rows::Table(&rows.table, unseen), k))?;
+        let shape = [found.len(), k];
+        let near = || (0..found.len()).flat_map(|i| found.indices(i).iter().copied());
+        let distances = (0..found.len()).flat_map(|i| found.squared_distances(i).iter().map(|d| d.sqrt())).collect();
+        let out = PyDict::new(py);
+        out.set_item("rows", PyArray1::from_vec(py, near().map(|row| row as i64).collect()).reshape(shape)?)?;
+        out.set_item("codes", PyArray1::from_vec(py, near().map(|row| codes[row]).collect()).reshape(shape)?)?;
+        out.set_item("distances", PyArray1::from_vec(py, distances).reshape(shape)?)?;
+        Ok(out)
+    }
+
     /// The rows as the learned map gives them.
     #[pyo3(signature = (rows, unseen="error", threads=None))]
     fn transform<'py>(
@@ -230,6 +254,11 @@ impl Model {
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let unseen = self::unseen(unseen)?;
         array(py, released(py, threads, || self.model.transform(Rows::Table(&rows.table, unseen)))?)
+    }
+
+    /// The learned map as any program can apply it: how each column becomes numbers, and the matrix.
+    fn map<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        plain(py, &MapFile::new(&self.model))
     }
 
     /// The factor `L`, rank x prepared features.

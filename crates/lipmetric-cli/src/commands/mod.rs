@@ -5,11 +5,13 @@ pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod datasets;
 pub(crate) mod evaluate;
+mod explain;
+pub(crate) mod export;
 pub(crate) mod fit;
 pub(crate) mod inspect;
 pub(crate) mod man;
 pub(crate) mod margins;
-mod neighbours;
+pub(crate) mod neighbours;
 pub(crate) mod path;
 pub(crate) mod predict;
 mod seen;
@@ -27,6 +29,8 @@ pub(crate) fn run(command: Command, session: &Session) -> Result {
     match command {
         Command::Fit(args) => fit::run(&args, session),
         Command::Predict(args) => predict::run(&args, session),
+        Command::Neighbours(args) => neighbours::run(&args, session),
+        Command::Export(args) => export::run(&args, session),
         Command::Transform(args) => transform::run(&args, session),
         Command::Evaluate(args) => evaluate::run(&args, session),
         Command::Compare(args) => compare::run(&args, session),

@@ -1,75 +1,60 @@
-//! Why a row is predicted as it is: its nearest training rows, and the features that bring it near to them.
+use super::shared::{NamedArgs, OutArgs, RowArgs};
+use crate::failure::Result;
+use crate::session::Session;
+use lipmetric::data::{Column, Table};
+use lipmetric::model::{Predictor, TrainingRows};
+use lipmetric::neighbours::Neighbours;
 
-use crate::failure::{Failure, Result};
-use crate::output::short;
-use lipmetric::data::Column;
-use lipmetric::neighbours::NeighbourIndex;
-use lipmetric::{Matrix, Model};
+/// How many neighbours are told unless it is said.
+const USUAL: usize = 10;
 
-/// How many features are named with a neighbour.
-const NAMED: usize = 3;
-
-/// The training rows of a model, made ready to be looked up.
-pub(super) struct Explainer {
-    index: NeighbourIndex,
-    names: Vec<String>,
-    count: usize,
+/// Find the nearest training rows of each row
+///
+/// By an exact index in the learned distance, nearest first: a row out for each neighbour, with the number of the row that was
+/// asked about (query), the place among its neighbours (rank), the number of the training row (row, from 1), the line of the
+/// training file that it began on (line; missing where the file has no lines), its label and its distance. A training row that
+/// is asked about is its own nearest neighbour, at distance 0.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  lipmetric fit --data haberman --model h.lip
+  lipmetric neighbours h.lip --data haberman --k 3
+  lipmetric neighbours h.lip --data haberman --k 3 --keep age -o near.parquet
+  lipmetric datasets export haberman | lipmetric neighbours h.lip - --jsonl")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    named: NamedArgs,
+    /// How many neighbours of each row [default: 10, or all training rows where there are fewer]
+    #[arg(long, value_name = "N")]
+    k: Option<usize>,
+    #[command(flatten)]
+    out: OutArgs,
+    #[command(flatten)]
+    rows: RowArgs,
 }
 
-impl Explainer {
-    pub(super) fn new(model: &Model, count: usize) -> Result<Self> {
-        let rows = model.training_rows()?;
-        if count == 0 || count > rows.x.rows() {
-            return Err(Failure::Usage(format!(
-                "--neighbours: {count} is outside 1 to {}, the number of training rows",
-                rows.x.rows()
-            )));
-        }
-        let index = NeighbourIndex::new(model.metric.transform(&rows.x)?)?;
-        Ok(Self { index, names: model.preparation.feature_names(), count })
-    }
+pub(crate) fn run(args: &Args, session: &Session) -> Result {
+    let (path, data) = args.named.both()?;
+    let predictor = Predictor::new(crate::input::load_model(&path)?.model)?;
+    let training = predictor.model().training_rows()?;
+    let k = args.k.unwrap_or(USUAL.min(training.x.rows()));
+    args.out.run((&path, &data), &args.rows, predictor.model(), "label", session, |batch| {
+        Ok(columns(batch, &predictor.neighbours(args.rows.of(batch), k)?, training))
+    })
+}
 
-    /// For each neighbour its place in the training data, label and distance, and which features the distance is made of.
-    pub(super) fn columns(&self, model: &Model, x: &Matrix) -> Result<Vec<Column>> {
-        let rows = model.training_rows()?;
-        let found = self.index.query(&model.metric.transform(x)?, self.count)?;
-        let mut columns = Vec::new();
-        for at in 0..self.count {
-            let near = |i: usize| found.indices(i)[at];
-            let name = |what: &str| format!("neighbour{}_{what}", at + 1);
-            let all = 0..x.rows();
-            columns.push(Column::texts(name("row"), all.clone().map(|i| rows.place(near(i)))));
-            columns.push(Column::texts(name("label"), all.clone().map(|i| rows.y.name(near(i)))));
-            let distance = |i: usize| found.squared_distances(i)[at].sqrt();
-            columns.push(Column::numbers(name("distance"), all.clone().map(distance).collect()));
-            let because = |i: usize| self.parts(model, x.row(i), rows.x.row(near(i)));
-            columns.push(Column::texts(name("differs_in"), all.map(because)));
-        }
-        Ok(columns)
-    }
-
-    /// The features with the largest parts of a squared distance `d' M d`: feature j has `d_j (M d)_j`. Parts add up to the whole
-    /// and may be negative, where a feature brings the rows nearer to each other.
-    fn parts(&self, model: &Model, a: &[f64], b: &[f64]) -> String {
-        let difference: Vec<f64> = a.iter().zip(b).map(|(a, b)| a - b).collect();
-        let mut pulled = vec![0.0; difference.len()];
-        if model.metric.is_euclidean() {
-            pulled.clone_from(&difference);
-        } else {
-            let factor = model.metric.factor();
-            for k in 0..factor.rows() {
-                let mapped: f64 = factor.row(k).iter().zip(&difference).map(|(l, d)| l * d).sum();
-                pulled.iter_mut().zip(factor.row(k)).for_each(|(p, l)| *p += l * mapped);
-            }
-        }
-        let parts: Vec<f64> = difference.iter().zip(&pulled).map(|(d, p)| d * p).collect();
-        let total: f64 = parts.iter().sum();
-        if total <= 0.0 {
-            return String::new();
-        }
-        let mut order: Vec<usize> = (0..parts.len()).filter(|&j| parts[j] > 0.0).collect();
-        order.sort_by(|&i, &j| parts[j].total_cmp(&parts[i]));
-        let part = |&j: &usize| format!("{} {} %", self.names[j], short(100.0 * parts[j] / total));
-        order.iter().take(NAMED).map(part).collect::<Vec<_>>().join("; ")
-    }
+/// A row for each neighbour of each row of the batch.
+fn columns(batch: &Table, found: &Neighbours, training: &TrainingRows) -> Vec<Column> {
+    let each = || (0..found.len()).flat_map(|i| (0..found.k()).map(move |at| (i, at)));
+    let near = || each().map(|(i, at)| found.indices(i)[at]);
+    // As text, which writers of JSON take for whole numbers.
+    let line = |row: usize| training.lines.get(row).map(ToString::to_string).unwrap_or_default();
+    vec![
+        Column::texts("query", each().map(|(i, _)| (batch.first_row + i + 1).to_string())),
+        Column::texts("rank", each().map(|(_, at)| (at + 1).to_string())),
+        Column::texts("row", near().map(|row| (row + 1).to_string())),
+        Column::texts("line", near().map(line)),
+        Column::texts("label", near().map(|row| training.y.name(row))),
+        Column::numbers("distance", each().map(|(i, at)| found.squared_distances(i)[at].sqrt()).collect()),
+    ]
 }

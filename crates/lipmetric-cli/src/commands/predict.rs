@@ -1,4 +1,4 @@
-use super::neighbours::Explainer;
+use super::explain::Explainer;
 use super::shared::{BatchArgs, RowArgs};
 use crate::failure::{Failure, Result};
 use crate::radius::NormArgs;
@@ -98,7 +98,7 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
         }
         if let Some(explainer) = &explainer {
             let x = args.rows.prepared(batch, predictor.model())?;
-            columns.extend(explainer.columns(predictor.model(), &x)?);
+            columns.extend(explainer.columns(&predictor, &x)?);
         }
         Ok(columns)
     })

@@ -2,16 +2,16 @@
 
 use super::bad_rows::{BadRowRule, BadRows};
 use crate::failure::{Failure, Result};
-use crate::input::{DataArgs, IgnoreArgs, KeepArgs, PrepareArgs, RoleArgs, remove};
+use crate::input::{DataArgs, IgnoreArgs, KeepArgs, PrepareArgs, ReadArgs, RoleArgs, remove};
 use crate::outputs;
 use crate::session::Session;
-use lipmetric::data::{Column, Table};
+use lipmetric::data::{Column, Table, Values};
 use lipmetric::method::Spec;
 use lipmetric::model::{ClassifierSpec, Recipe, Rows};
 use lipmetric::prepare::{ColumnRef, Dataset, Schema, Unseen};
 use lipmetric::{Matrix, Model};
-use lipmetric_io::{Format, TableWriter, Target, WriteOptions};
-use std::path::PathBuf;
+use lipmetric_io::{Format, TableStream, TableWriter, Target, WriteOptions};
+use std::path::{Path, PathBuf};
 
 /// How many rows are in memory at once.
 pub(crate) const BATCH: usize = 4096;
@@ -55,6 +55,13 @@ pub(crate) struct BatchArgs {
     /// The model, as `lipmetric fit --model` wrote it; `-` is standard input
     #[arg(long, value_name = "MODEL", help_heading = None::<&str>)]
     pub(crate) model: PathBuf,
+    #[command(flatten)]
+    out: OutArgs,
+}
+
+/// Where the results of rows go.
+#[derive(clap::Args)]
+pub(crate) struct OutArgs {
     /// Write to this file, in the format that its name asks for (default: standard output, as CSV)
     #[arg(short, long, value_name = "OUT", help_heading = "Output")]
     output: Option<PathBuf>,
@@ -68,9 +75,46 @@ pub(crate) struct BatchArgs {
     keep: KeepArgs,
 }
 
+/// A model and rows, one after the other; the model also by `--model`, as other commands have it.
+#[derive(clap::Args)]
+pub(crate) struct NamedArgs {
+    /// The model, as `lipmetric fit --model` wrote it; `-` is standard input
+    #[arg(value_name = "MODEL", required_unless_present = "model")]
+    first: Option<PathBuf>,
+    /// File to read: CSV, TSV, LIBSVM, NPY, NPZ, Parquet or JSON lines, plain or gzipped; `-` is standard input
+    #[arg(value_name = "FILE")]
+    second: Option<PathBuf>,
+    /// The model, where it is not named first
+    #[arg(long, value_name = "MODEL")]
+    model: Option<PathBuf>,
+    /// A bundled data set instead of a file (`lipmetric datasets list`)
+    #[arg(long, value_name = "NAME")]
+    data: Option<String>,
+    #[command(flatten)]
+    reading: ReadArgs,
+}
+
+impl NamedArgs {
+    /// The model's file, and the rows.
+    pub(crate) fn both(&self) -> Result<(PathBuf, DataArgs)> {
+        let names: Vec<&PathBuf> = self.model.iter().chain(&self.first).chain(&self.second).collect();
+        let (model, file) = match (&names[..], &self.data) {
+            ([model, file], None) => (*model, Some((*file).clone())),
+            ([model], Some(_)) => (*model, None),
+            ([_], None) => return Err(crate::input::no_data()),
+            _ => {
+                return Err(Failure::Usage("name one MODEL, and one FILE or a data set with --data".to_owned()));
+            }
+        };
+        if model.as_os_str() == "-" && file.as_ref().is_some_and(|file| file.as_os_str() == "-") {
+            return Err(Failure::Usage("MODEL and FILE cannot both be standard input; name a file for one".to_owned()));
+        }
+        Ok((model.clone(), DataArgs::new(file, self.data.clone(), self.reading.clone())))
+    }
+}
+
 impl BatchArgs {
-    /// Writes new columns for the rows, batch by batch. `label` is the column that formats with a place for labels put
-    /// there.
+    /// Writes new columns for the rows, batch by batch; see [`OutArgs::run`].
     pub(crate) fn run(
         &self,
         rows: &RowArgs,
@@ -79,10 +123,26 @@ impl BatchArgs {
         session: &Session,
         columns: impl Fn(&Table) -> Result<Vec<Column>>,
     ) -> Result {
+        self.out.run((&self.model, &self.data), rows, model, label, session, columns)
+    }
+}
+
+impl OutArgs {
+    /// Writes new columns for the rows, batch by batch: a row for each row, or the same number of rows for each. `label` is the
+    /// column that formats with a place for labels put there.
+    pub(crate) fn run(
+        &self,
+        (path, data): (&Path, &DataArgs),
+        rows: &RowArgs,
+        model: &Model,
+        label: &str,
+        session: &Session,
+        columns: impl Fn(&Table) -> Result<Vec<Column>>,
+    ) -> Result {
         if let Some(output) = &self.output {
-            outputs::check("--output", output, &[self.data.path(), Some(&self.model)])?;
+            outputs::check("--output", output, &[data.path(), Some(path)])?;
         }
-        let mut stream = session.reading(|| self.data.stream(&rows.ignore, model, &self.keep))?;
+        let mut stream = rows.stream(data, model, &self.keep, session)?;
         let target = self.output.as_ref().map_or(Target::Stdout, Target::new);
         let options = WriteOptions {
             no_header: self.no_header,
@@ -91,42 +151,48 @@ impl BatchArgs {
             ..WriteOptions::default()
         };
         let mut writer = TableWriter::create(&target, &options)?;
-        let mut bad = BadRows::new(rows.bad_rows, target == Target::Stdout);
-        while let Some(batch) = bad.next(&mut stream, session)? {
-            session.go_on()?;
-            let one = |batch: &Table| {
-                let kept = self.keep.of(batch)?;
-                let mut batch = batch.clone();
-                rows.ignore.drop_from(&mut batch)?;
-                rows.drop_extra(&mut batch, model);
-                let mut out = Table::new(batch.origin.clone(), joined(kept, columns(&batch)?)?);
-                out.first_row = batch.first_row;
-                Ok(out)
-            };
-            for out in bad.each(&batch, one, session)? {
-                writer.write_batch(&out)?;
-                bad.written += out.rows();
-            }
-            if target == Target::Stdout {
+        let make = |whole: &Table, batch: &Table| {
+            let kept = self.keep.of(whole)?;
+            let mut out = Table::new(batch.origin.clone(), joined(kept, columns(batch)?, batch.rows())?);
+            out.first_row = batch.first_row;
+            Ok(out)
+        };
+        let through = target == Target::Stdout;
+        rows.through(&mut stream, model, through, session, make, |out| {
+            writer.write_batch(out)?;
+            if through {
                 writer.flush()?;
             }
-        }
-        bad.tell(session);
+            Ok(())
+        })?;
         writer.finish()?;
         Ok(())
     }
 }
 
-/// Columns that are kept, and those that are added.
-fn joined(mut kept: Vec<Column>, added: Vec<Column>) -> Result<Vec<Column>> {
+/// Columns that are kept, and those that are added. Where there are several new rows for each row of the input, its cells are
+/// repeated.
+fn joined(mut kept: Vec<Column>, added: Vec<Column>, rows: usize) -> Result<Vec<Column>> {
     if let Some(twice) = kept.iter().find(|k| added.iter().any(|a| a.name == k.name)) {
         return Err(Failure::Usage(format!(
             "--keep: the results have a column `{}` as well; rename it in the input",
             twice.name
         )));
     }
+    let each = added.first().map_or(rows, |column| column.values.len()) / rows.max(1);
+    if each > 1 {
+        kept = kept.into_iter().map(|column| repeated(column, each)).collect();
+    }
     kept.extend(added);
     Ok(kept)
+}
+
+fn repeated(column: Column, each: usize) -> Column {
+    let values = match &column.values {
+        Values::Number(v) => Values::Number(v.iter().flat_map(|v| std::iter::repeat_n(*v, each)).collect()),
+        Values::Text(t) => Values::Text(t.iter().flat_map(|t| std::iter::repeat_n(t, each)).collect()),
+    };
+    Column { values, ..column }
 }
 
 /// How rows are read for a model.
@@ -155,6 +221,46 @@ enum UnseenRule {
 }
 
 impl RowArgs {
+    /// Takes the rows of a stream through a model, batch by batch. `make` gets each batch as it was read, and without the
+    /// columns that the model does not take; what it gives is for `write`.
+    pub(crate) fn through(
+        &self,
+        stream: &mut TableStream,
+        model: &Model,
+        to_reader: bool,
+        session: &Session,
+        make: impl Fn(&Table, &Table) -> Result<Table>,
+        mut write: impl FnMut(&Table) -> Result,
+    ) -> Result {
+        let mut bad = BadRows::new(self.bad_rows, to_reader);
+        while let Some(batch) = bad.next(stream, session)? {
+            session.go_on()?;
+            let one = |whole: &Table| {
+                let mut batch = whole.clone();
+                self.ignore.drop_from(&mut batch)?;
+                self.drop_extra(&mut batch, model);
+                make(whole, &batch)
+            };
+            for out in bad.each(&batch, one, session)? {
+                write(&out)?;
+                bad.written += out.rows();
+            }
+        }
+        bad.tell(session);
+        Ok(())
+    }
+
+    /// Opens rows for a model, with the columns to keep.
+    pub(crate) fn stream(
+        &self,
+        data: &DataArgs,
+        model: &Model,
+        keep: &KeepArgs,
+        session: &Session,
+    ) -> Result<TableStream> {
+        session.reading(|| data.stream(&self.ignore, model, keep))
+    }
+
     /// Takes out the columns that the model does not know, where that is wished.
     fn drop_extra(&self, table: &mut Table, model: &Model) {
         if matches!(self.extra, UnseenRule::Ignore) {

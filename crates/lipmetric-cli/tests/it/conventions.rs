@@ -28,7 +28,9 @@ fn every_example_in_the_help_works_as_printed() {
     let commands = [
         "fit",
         "predict",
+        "neighbours",
         "transform",
+        "export",
         "evaluate",
         "compare",
         "margins",

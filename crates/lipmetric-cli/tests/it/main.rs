@@ -13,6 +13,7 @@ mod golden;
 mod learning;
 mod messy;
 mod near_rows;
+mod neighbours;
 mod rivals;
 mod robustness;
 mod safety;

@@ -20,6 +20,7 @@ mod npy;
 mod npz;
 #[cfg(feature = "parquet")]
 mod parquet;
+mod vectors;
 
 use std::borrow::Cow;
 use std::ffi::OsStr;
@@ -30,6 +31,7 @@ use lipmetric::data::{Column, Table, Values, excerpt};
 use atomic::Sink;
 pub(crate) use atomic::write_whole;
 pub use atomic::{atomic_write, check_target, remove_unfinished};
+pub use vectors::{VectorFormat, VectorOptions, VectorWriter, companion};
 
 use crate::numbers::number_or_missing;
 use crate::{Error, Format, Result};

@@ -11,7 +11,7 @@ use super::atomic::{SeekSink, Sink};
 use super::npy::write_rows;
 use super::{WriteBatches, numbers};
 use crate::npy::header_bytes;
-use crate::numbers::shortest;
+use crate::numbers::{as_whole, shortest};
 use crate::{Error, Format, Result};
 
 pub(super) struct Npz {
@@ -86,9 +86,8 @@ impl WriteBatches for Npz {
 }
 
 /// Text as whole numbers if that is what all of it is, else as Unicode.
-fn write_texts(out: &mut impl Write, texts: &Texts) -> io::Result<()> {
-    let exact = |t: &str| t.parse::<i64>().ok().filter(|v| v.to_string() == t);
-    let Some(numbers) = texts.iter().map(exact).collect::<Option<Vec<i64>>>() else {
+pub(super) fn write_texts(out: &mut impl Write, texts: &Texts) -> io::Result<()> {
+    let Some(numbers) = texts.iter().map(as_whole).collect::<Option<Vec<i64>>>() else {
         return write_unicode(out, texts);
     };
     out.write_all(&header_bytes("<i8", numbers.len(), None))?;

@@ -13,14 +13,23 @@ use parquet::schema::types::Type;
 
 use super::atomic::Sink;
 use super::{WriteBatches, numbers};
-use crate::numbers::{number_or_missing, shortest};
+use crate::numbers::{is_code, number_or_missing, shortest};
 use crate::{Error, Format, Result};
 
 /// Batches are gathered into row groups of at least this many rows.
 const GROUP: usize = 1 << 16;
 
+/// A file whose schema is known.
+pub(super) type Opened = Box<SerializedFileWriter<Sink>>;
+
+/// Opens a file of this schema.
+pub(super) fn open(sink: Sink, schema: Type) -> Result<Opened, ParquetError> {
+    let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
+    SerializedFileWriter::new(sink, Arc::new(schema), Arc::new(properties)).map(Box::new)
+}
+
 /// The rows of one column that wait for their row group.
-enum Pending {
+pub(super) enum Pending {
     Number(Vec<f64>),
     Text(Texts),
 }
@@ -28,7 +37,7 @@ enum Pending {
 enum State {
     /// Before the first batch, which decides the schema.
     Waiting(Sink),
-    Open(Box<SerializedFileWriter<Sink>>),
+    Open(Opened),
     Failed,
 }
 
@@ -50,14 +59,12 @@ impl Parquet {
             return Err(failure(&self.name, ParquetError::General("an earlier write failed".to_owned())));
         };
         self.pending = table.columns.iter().map(|c| pending_for(c, c.name == self.label)).collect();
-        let open = || -> Result<_, ParquetError> {
+        let start = || -> Result<_, ParquetError> {
             let fields = table.columns.iter().zip(&self.pending).map(|(c, p)| field(&c.name, p).map(Arc::new));
             let fields = fields.collect::<Result<Vec<_>, _>>()?;
-            let schema = Type::group_type_builder("table").with_fields(fields).build()?;
-            let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
-            SerializedFileWriter::new(sink, Arc::new(schema), Arc::new(properties))
+            open(sink, Type::group_type_builder("table").with_fields(fields).build()?)
         };
-        self.state = State::Open(Box::new(open().map_err(|e| failure(&self.name, e))?));
+        self.state = State::Open(start().map_err(|e| failure(&self.name, e))?);
         Ok(())
     }
 
@@ -70,7 +77,7 @@ impl Parquet {
         let mut write = || -> Result<(), ParquetError> {
             let mut group = writer.next_row_group()?;
             for column in &mut self.pending {
-                write_column(&mut group, column)?;
+                write_column(&mut group, column, true)?;
             }
             group.close().map(|_| ())
         };
@@ -78,14 +85,8 @@ impl Parquet {
     }
 }
 
-/// A plus or leading zeros mean a code rather than a quantity.
-fn is_code(cell: &str) -> bool {
-    let digits = cell.len() > 1 && cell.bytes().all(|b| b.is_ascii_digit());
-    cell.starts_with('+') || (digits && cell.starts_with('0'))
-}
-
 /// A text column is kept as numbers if all its cells are, but labels stay as written.
-fn pending_for(column: &Column, is_label: bool) -> Pending {
+pub(super) fn pending_for(column: &Column, is_label: bool) -> Pending {
     match &column.values {
         Values::Number(_) => Pending::Number(Vec::new()),
         Values::Text(cells) => {
@@ -96,7 +97,7 @@ fn pending_for(column: &Column, is_label: bool) -> Pending {
     }
 }
 
-fn field(name: &str, pending: &Pending) -> Result<Type, ParquetError> {
+pub(super) fn field(name: &str, pending: &Pending) -> Result<Type, ParquetError> {
     let builder = match pending {
         Pending::Number(_) => Type::primitive_type_builder(name, Physical::DOUBLE),
         Pending::Text(_) => {
@@ -106,8 +107,24 @@ fn field(name: &str, pending: &Pending) -> Result<Type, ParquetError> {
     builder.with_repetition(Repetition::OPTIONAL).build()
 }
 
-/// Writes out one column and empties it.
-fn write_column(group: &mut SerializedRowGroupWriter<'_, Sink>, column: &mut Pending) -> Result<(), ParquetError> {
+/// Adds the cells of a column to those that wait.
+pub(super) fn take(pending: &mut Pending, table: &Table, column: &Column) -> Result<()> {
+    match (pending, &column.values) {
+        (Pending::Number(v), _) => v.extend_from_slice(&numbers(table, column, Format::Parquet)?),
+        (Pending::Text(t), Values::Text(cells)) => cells.iter().for_each(|c| t.push(c)),
+        (Pending::Text(t), Values::Number(v)) => {
+            v.iter().for_each(|&v| t.push(&if v.is_nan() { String::new() } else { shortest(v) }));
+        }
+    }
+    Ok(())
+}
+
+/// Writes out one column and empties it. Cells may be missing where the schema has the column as optional.
+pub(super) fn write_column(
+    group: &mut SerializedRowGroupWriter<'_, Sink>,
+    column: &mut Pending,
+    optional: bool,
+) -> Result<(), ParquetError> {
     let Some(mut writer) = group.next_column()? else {
         return Err(ParquetError::General("more columns than the schema has".to_owned()));
     };
@@ -115,13 +132,13 @@ fn write_column(group: &mut SerializedRowGroupWriter<'_, Sink>, column: &mut Pen
         Pending::Number(v) => {
             let levels: Vec<i16> = v.iter().map(|v| i16::from(!v.is_nan())).collect();
             let present: Vec<f64> = v.iter().copied().filter(|v| !v.is_nan()).collect();
-            writer.typed::<DoubleType>().write_batch(&present, Some(&levels), None)?;
+            writer.typed::<DoubleType>().write_batch(&present, optional.then_some(&levels[..]), None)?;
             v.clear();
         }
         Pending::Text(t) => {
             let levels: Vec<i16> = t.iter().map(|c| i16::from(!c.is_empty())).collect();
             let present: Vec<ByteArray> = t.iter().filter(|c| !c.is_empty()).map(ByteArray::from).collect();
-            writer.typed::<ByteArrayType>().write_batch(&present, Some(&levels), None)?;
+            writer.typed::<ByteArrayType>().write_batch(&present, optional.then_some(&levels[..]), None)?;
             *t = Texts::new();
         }
     }
@@ -129,7 +146,7 @@ fn write_column(group: &mut SerializedRowGroupWriter<'_, Sink>, column: &mut Pen
 }
 
 /// The system's own error, which Parquet's wraps.
-fn failure(name: &str, error: ParquetError) -> Error {
+pub(super) fn failure(name: &str, error: ParquetError) -> Error {
     let error = match error {
         ParquetError::External(inner) => inner.downcast::<io::Error>().map_or_else(io::Error::other, |e| *e),
         other => io::Error::other(other),
@@ -143,13 +160,7 @@ impl WriteBatches for Parquet {
             self.start(table)?;
         }
         for (pending, column) in self.pending.iter_mut().zip(&table.columns) {
-            match (pending, &column.values) {
-                (Pending::Number(v), _) => v.extend_from_slice(&numbers(table, column, Format::Parquet)?),
-                (Pending::Text(t), Values::Text(cells)) => cells.iter().for_each(|c| t.push(c)),
-                (Pending::Text(t), Values::Number(v)) => {
-                    v.iter().for_each(|&v| t.push(&if v.is_nan() { String::new() } else { shortest(v) }));
-                }
-            }
+            take(pending, table, column)?;
         }
         self.rows += table.rows();
         if self.rows >= GROUP { self.flush_group() } else { Ok(()) }

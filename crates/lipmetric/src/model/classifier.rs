@@ -5,6 +5,7 @@ use super::extension::{Extend, Extending};
 use super::smooth::{Smooth, Smoothing};
 use super::vote::{Vote, Voting};
 use crate::classify::{K, Prediction, SmoothSpec, Weights};
+use crate::neighbours::NeighbourIndex;
 use crate::robust::{Ball, Kind, Norm, Radius, Space};
 use crate::{Error, Matrix, Result};
 use serde::{Deserialize, Serialize};
@@ -150,6 +151,9 @@ pub(super) trait Decide: Debug + Send + Sync {
 
     /// The probability of each class, a row per row; nothing where the classifier has none.
     fn shares(&self, rows: &Mapped<'_>) -> Result<Option<Matrix>>;
+
+    /// The training rows of the model, mapped and indexed.
+    fn index<'a>(&'a self, model: &Model) -> Result<&'a NeighbourIndex>;
 
     /// How far each row may move, in steps of the ball, while its class stays as `labels` has it (what [`Self::predict`] gave):
     /// infinitely far where no other class has rows. An error where nothing can be certified.

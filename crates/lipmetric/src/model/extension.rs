@@ -247,6 +247,10 @@ impl Decide for Extend {
         Ok(Some(calibration.all(&self.function.values(&self.queries(rows))?)))
     }
 
+    fn index<'a>(&'a self, model: &Model) -> Result<&'a NeighbourIndex> {
+        self.nearest.index(model)
+    }
+
     fn radii(&self, rows: &Mapped<'_>, labels: &[u32], asked: &Asked) -> Result<Vec<f64>> {
         self.check_alpha("radius")?;
         asked.check_exact()?;

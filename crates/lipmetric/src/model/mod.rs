@@ -41,6 +41,7 @@ pub use vote::Voting;
 
 use crate::classify::Prediction;
 use crate::method::{Outcome, Spec};
+use crate::neighbours::Neighbours;
 use crate::prepare::Preparation;
 use crate::problem::Certificate;
 use crate::robust::{Norm, Radius, Space};
@@ -282,6 +283,15 @@ impl Model {
     /// number.
     pub fn counterfactuals<'a>(&self, rows: impl Into<Rows<'a>>, space: Space) -> Result<Vec<Option<Counterfactual>>> {
         counterfactual::find(&*self.ready()?, &self.map(rows.into())?, space)
+    }
+
+    /// The `k` nearest training rows of each row in the learned distance, nearest first; of equally near ones the lower row number
+    /// comes first.
+    ///
+    /// # Errors
+    /// As [`Self::predict`]; or if `k` is 0 or larger than the number of training rows.
+    pub fn neighbours<'a>(&self, rows: impl Into<Rows<'a>>, k: usize) -> Result<Neighbours> {
+        self.ready()?.index(self)?.query(&self.transform(rows)?, k)
     }
 
     fn ready(&self) -> Result<Box<dyn Decide>> {

@@ -24,6 +24,11 @@ impl Nearest {
         Ok(self.made.get_or_init(|| made))
     }
 
+    /// The training rows, mapped and indexed.
+    pub(super) fn index(&self, model: &Model) -> Result<&NeighbourIndex> {
+        Ok(self.of(model)?.index())
+    }
+
     /// What is told of rows that a function gives these classes: its values, and the shares that they become.
     pub(super) fn explain(
         &self,

@@ -2,6 +2,7 @@ use super::classifier::{Certified, Decide};
 use super::counterfactual::{self, Counterfactual};
 use super::{Model, Rows};
 use crate::classify::Prediction;
+use crate::neighbours::Neighbours;
 use crate::robust::{Radius, Space};
 use crate::{Matrix, Result};
 use std::sync::Arc;
@@ -113,5 +114,13 @@ impl Predictor {
     /// As [`Model::counterfactuals`].
     pub fn counterfactuals<'a>(&self, rows: impl Into<Rows<'a>>, space: Space) -> Result<Vec<Option<Counterfactual>>> {
         counterfactual::find(&*self.decide, &self.model.map(rows.into())?, space)
+    }
+
+    /// As [`Model::neighbours`].
+    ///
+    /// # Errors
+    /// As [`Model::neighbours`].
+    pub fn neighbours<'a>(&self, rows: impl Into<Rows<'a>>, k: usize) -> Result<Neighbours> {
+        self.decide.index(&self.model)?.query(&self.model.transform(rows)?, k)
     }
 }

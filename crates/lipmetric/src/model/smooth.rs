@@ -6,6 +6,7 @@ use crate::classify::smooth::{self, Fitted, Points, SEED, Said, Sample};
 use crate::classify::{Calibration, Prediction, SmoothFunction, SmoothSpec, Smoothness, Weights, usual_ks};
 use crate::data::holdouts;
 use crate::method::{Fit, Method, Serves, Spec, Training};
+use crate::neighbours::NeighbourIndex;
 use crate::solver::{Observer, Progress};
 use crate::{Error, Labels, Matrix, Result};
 use serde::{Deserialize, Serialize};
@@ -291,6 +292,10 @@ impl Decide for Smooth {
     fn shares(&self, rows: &Mapped<'_>) -> Result<Option<Matrix>> {
         let Some(calibration) = &self.calibration else { return Ok(None) };
         Ok(Some(calibration.all(&self.function.values(&rows.mapped)?)))
+    }
+
+    fn index<'a>(&'a self, model: &Model) -> Result<&'a NeighbourIndex> {
+        self.nearest.index(model)
     }
 
     fn radii(&self, rows: &Mapped<'_>, _: &[u32], asked: &Asked) -> Result<Vec<f64>> {

@@ -99,6 +99,10 @@ impl Decide for Vote {
         self.knn.predict_proba(&rows.mapped).map(Some)
     }
 
+    fn index<'a>(&'a self, _: &Model) -> Result<&'a NeighbourIndex> {
+        Ok(self.knn.index())
+    }
+
     fn radii(&self, rows: &Mapped<'_>, labels: &[u32], asked: &Asked) -> Result<Vec<f64>> {
         self.check_votes()?;
         asked.check_exact()?;
