@@ -2,7 +2,8 @@
 
     python benches/export/compare.py
 
-Needs the package (`make module`, and PYTHONPATH=target/python), faiss-cpu, usearch and hnswlib. CPU seconds on one thread.
+Needs the package (`make module`, and PYTHONPATH=target/python), faiss-cpu, usearch and hnswlib. CPU seconds on one thread; usearch and hnswlib with
+their default settings, which trade neighbours for speed.
 """
 
 import os
@@ -42,9 +43,10 @@ def main():
         model = lipmetric.fit(learned.transform(X), y, method="nn", scaling="none")
         q = learned.transform(queries)
         z = model.transform(q).astype("f4")
-        ours, first = timed(lambda: model.neighbours(q[:1], 10))
+        # The index is made when it is first asked.
+        ours, first = timed(lambda: model.neighbours(q, 10)["rows"])
         ours, ask = timed(lambda: model.neighbours(q, 10)["rows"])
-        print(f"| {n} x {p} | lipmetric, exact | {first:.2f} s | {ask:.2f} s | 100 % |")
+        print(f"| {n} x {z.shape[1]} | lipmetric, exact | {max(first - ask, 0):.2f} s | {ask:.2f} s | 100 % |")
 
         def share(found):
             return np.mean([len(set(a) & set(b)) / 10 for a, b in zip(found.tolist(), ours.tolist(), strict=True)])
@@ -52,17 +54,17 @@ def main():
         rows = learned.transform(X)
         index, build = timed(lambda: model.to_faiss(rows))
         found, ask = timed(lambda: index.search(z, 10)[1])
-        print(f"| {n} x {p} | Faiss, IndexFlatL2 | {build:.2f} s | {ask:.2f} s | {share(found):.1%} |")
+        print(f"| {n} x {z.shape[1]} | Faiss, IndexFlatL2 | {build:.2f} s | {ask:.2f} s | {100 * share(found):.0f} % |")
         index, build = timed(lambda: model.to_usearch(rows))
         found, ask = timed(lambda: index.search(z, 10, threads=1).keys.astype(int))
-        print(f"| {n} x {p} | usearch | {build:.2f} s | {ask:.2f} s | {share(found):.1%} |")
+        print(f"| {n} x {z.shape[1]} | usearch | {build:.2f} s | {ask:.2f} s | {100 * share(found):.0f} % |")
         index, build = timed(lambda: model.to_hnswlib(rows))
         index.set_num_threads(1)
         found, ask = timed(lambda: index.knn_query(z, k=10)[0].astype(int))
-        print(f"| {n} x {p} | hnswlib | {build:.2f} s | {ask:.2f} s | {share(found):.1%} |")
+        print(f"| {n} x {z.shape[1]} | hnswlib | {build:.2f} s | {ask:.2f} s | {100 * share(found):.0f} % |")
         one = q[:1]
         _, many = timed(lambda: [model.neighbours(one, 10) for _ in range(200)])
-        print(f"one row of {n} x {p} from Python: {1000 * many / 200:.2f} ms")
+        print(f"one row of {n} x {z.shape[1]} from Python: {1000 * many / 200:.2f} ms")
 
 
 if __name__ == "__main__":

@@ -23,9 +23,9 @@ def mixed(n=160, seed=0):
     colour = np.where(rng.random(n) < 0.7, np.where(kind == "right", "red", "blue"), "green")
     rows = [["key", "size", "weight", "colour", "smooth", "kind"]]
     for i in range(n):
-        gap = i % 17 == 3
+        gap = {3: "", 4: "-999"}.get(i % 17)
         rows.append([
-            f"item {i}", "" if gap else size[i], round(rng.normal(), 3), "" if i % 19 == 5 else colour[i],
+            f"item {i}", size[i] if gap is None else gap, round(rng.normal(), 3), "" if i % 19 == 5 else colour[i],
             "" if i % 23 == 7 else ["no", "yes"][rng.integers(2)], kind[i],
         ])
     return rows
@@ -47,7 +47,8 @@ def folder(tmp_path, program):
     """A model of a mixed table, the table, and new rows."""
     write(tmp_path / "all.csv", mixed())
     write(tmp_path / "new.csv", [row[:-1] for row in mixed(30, seed=1)])
-    program("fit", "all.csv", "--ignore", "key", "--method", "lip-i", "--c-rel", "0.1", "--model", "m.lip", cwd=tmp_path)
+    options = ("--ignore", "key", "--missing=-999", "--method", "lip-i", "--c-rel", "0.1")
+    program("fit", "all.csv", *options, "--model", "m.lip", cwd=tmp_path)
     return tmp_path
 
 
@@ -179,7 +180,7 @@ def reader():
 
 @pytest.mark.parametrize("method", ["lip-i", "nn"])
 def test_the_reader_of_the_page_maps_as_we_do(folder, program, method):
-    program("fit", "all.csv", "--ignore", "key", "--method", method, "--model", "m.lip", cwd=folder)
+    program("fit", "all.csv", "--ignore", "key", "--missing=-999", "--method", method, "--model", "m.lip", cwd=folder)
     program("export", "m.lip", "all.csv", "--to", "npy", "-o", "a.npy", cwd=folder)
     rows = list(csv.DictReader((folder / "new.csv").read_text(encoding="utf-8").splitlines()))
     names = reader()
@@ -237,7 +238,7 @@ def test_pgvector_finds_our_neighbours(postgres, folder, program):
 def test_the_reader_in_sql_maps_as_we_do(postgres, folder, program, method):
     import psycopg
 
-    program("fit", "all.csv", "--ignore", "key", "--method", method, "--model", "m.lip", cwd=folder)
+    program("fit", "all.csv", "--ignore", "key", "--missing=-999", "--method", method, "--model", "m.lip", cwd=folder)
     program("export", "m.lip", "all.csv", "--to", "npy", "-o", "a.npy", cwd=folder)
     (block,) = (b for b in re.findall(r"^```sql\n(.*?)^```$", PAGE, flags=re.M | re.S) if "CREATE FUNCTION" in b)
     assert len(block.strip().splitlines()) <= 32
