@@ -9,16 +9,16 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 PROGRAM := $(TARGET)/debug/lipmetric
 PACKAGE := $(TARGET)/python
 
-.PHONY: test format lint doc unit program smoke examples module generate python oldest wheel package licences features clean
+.PHONY: test format lint doc unit program smoke examples browser module generate python oldest wheel package licences features clean
 
-test: format package lint doc unit smoke examples python licences
+test: format package lint doc unit smoke examples browser python licences
 
 format:
 	$(CARGO) fmt --all --check
 
 # What would be published, without building it again.
 package:
-	$(CARGO) package --quiet --locked --no-verify --allow-dirty -p lipmetric -p lipmetric-io -p lipmetric-cli
+	$(CARGO) package --quiet --locked --no-verify --allow-dirty -p lipmetric -p lipmetric-io -p lipmetric-report -p lipmetric-cli
 
 lint:
 	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
@@ -40,6 +40,15 @@ smoke: program
 # The library's examples, as the tests have built them.
 examples: program
 	for name in classify certify choose; do $(dir $(PROGRAM))examples/$$name || exit 1; done
+
+# The pages in a real browser; Debian's Chromium is installed where there is none. Screenshots are in target/browser.
+browser: program
+	@command -v npm >/dev/null || { echo "browser: npm (Node.js) is needed to test the pages; install it"; exit 1; }
+	@if ! command -v chromium >/dev/null && ! command -v google-chrome >/dev/null; then \
+	  if command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then apt-get update -q && apt-get install -q -y chromium; \
+	  else echo "browser: Chromium is needed to test the pages; install it, such as by \`apt-get install chromium\`"; exit 1; fi; fi
+	cd tests/browser && npm ci --no-audit --no-fund --loglevel=error
+	cd tests/browser && LIPMETRIC=$(abspath $(PROGRAM)) BROWSER_OUT=$(abspath $(TARGET))/browser npm test --silent
 
 # The Python package with the module, built as the tests are: no second build of anything else.
 module:

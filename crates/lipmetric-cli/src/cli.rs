@@ -1,7 +1,7 @@
 //! What can be typed.
 
 use crate::commands::{
-    compare, completions, datasets, evaluate, export, fit, inspect, man, margins, neighbours, path, predict, transform,
+    compare, completions, datasets, evaluate, export, fit, inspect, man, margins, neighbours, path, plot, predict, transform,
     verify,
 };
 use clap::{ArgAction, Args, Parser, Subcommand};
@@ -75,6 +75,7 @@ pub(crate) enum Command {
     Margins(margins::Args),
     Path(path::Args),
     Inspect(inspect::Args),
+    Plot(plot::Args),
     Verify(verify::Args),
     Datasets(datasets::Args),
     Completions(completions::Args),

@@ -2,12 +2,14 @@
 
 mod cli;
 mod commands;
+mod draw;
 mod failure;
 mod input;
 mod memory;
 mod method;
 mod output;
 mod outputs;
+mod pages;
 mod radius;
 mod resources;
 mod rivals;

@@ -54,6 +54,7 @@
 //! | certified radii: how far a row may move before its class changes | [`robust`] |
 //! | all of it in one piece: predict, explain, certify, map | [`model`] |
 //! | scores, comparisons, statistical tests | [`evaluate`] |
+//! | what pictures show, as plain data | [`view`] |
 //! | a certificate checked in exact arithmetic | [`verify`] |
 //!
 //! Nothing in this crate reads files or prints: `lipmetric-io` and `lipmetric-cli` do.
@@ -74,6 +75,7 @@ pub mod problem;
 pub mod robust;
 pub mod solver;
 pub mod verify;
+pub mod view;
 
 pub use data::{Labels, Matrix};
 pub use error::{Error, Result};

@@ -5,15 +5,18 @@ use crate::input::{DataArgs, KeepArgs, PrepareArgs, RoleArgs};
 use crate::memory;
 use crate::method::{MethodArgs, time_limit};
 use crate::output::{self, Align, TextTable, counted, short};
+use crate::pages::{self, PageArgs};
 use crate::radius::CertifiedArgs;
 use crate::session::Session;
 use lipmetric::Matrix;
 use lipmetric::data::{Split, folds, holdouts};
-use lipmetric::evaluate::{ClassScore, Confusion, Reliability, Summary, certified_trials};
+use lipmetric::evaluate::{CalibrationBin, ClassScore, Confusion, Reliability, Summary, certified_trials};
 use lipmetric::lipschitz::certified_accuracy;
 use lipmetric::method::Method;
 use lipmetric::model::Predictor;
 use lipmetric::prepare::Unseen;
+use lipmetric::robust::{Norm, Radius, Space};
+use lipmetric::view::Judgement;
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -26,6 +29,7 @@ use std::path::PathBuf;
 #[command(after_help = "\
 Examples:
   lipmetric evaluate --data echo --repeats 20
+  lipmetric evaluate --data echo --folds 5 --report judged.html
   lipmetric evaluate --data echo --method nn --folds 10 --k 5 --json
   lipmetric evaluate --data echo --radius 0,0.1 --radius-norm linf
   lipmetric datasets export haberman -o all.csv
@@ -65,6 +69,8 @@ pub(crate) struct Args {
     /// Print the result as JSON
     #[arg(long, help_heading = "Output")]
     json: bool,
+    #[command(flatten)]
+    pages: PageArgs,
 }
 
 #[derive(Serialize)]
@@ -94,6 +100,9 @@ struct Report {
     /// What the radii are of.
     #[serde(skip_serializing_if = "Option::is_none")]
     radius: Option<String>,
+    /// The same for a page.
+    #[serde(skip)]
+    judgement: Judgement,
 }
 
 /// The part of the rows that is predicted rightly, whatever is done to them within a distance.
@@ -104,12 +113,16 @@ struct CertifiedAccuracy {
 }
 
 pub(crate) fn run(args: &Args, session: &Session) -> Result {
+    args.pages.check(&[args.data.path(), args.model.as_deref()])?;
     let report = match &args.model {
         Some(model) => judge_model(args, model, session)?,
         None => judge_method(args, session)?,
     };
     if let Some(warning) = report.training_rows.and_then(|met| seen::warning(met, report.n)) {
         session.note(format!("note: {warning}"));
+    }
+    if args.pages.wanted() {
+        args.pages.write(&lipmetric_report::judgement_page(&report.judgement, &pages::about([])), session)?;
     }
     if args.json { output::print_json(&report) } else { output::print(&describe(&report)) }
 }
@@ -126,6 +139,8 @@ fn judge_model(args: &Args, path: &std::path::Path, session: &Session) -> Result
     // Each row's predicted class, and how far it holds where that is asked for.
     let mut predicted: Vec<(u32, f64)> = Vec::new();
     let mut shares: Vec<f64> = Vec::new();
+    // For a page, radii are told where there are some.
+    let mut curve = args.pages.wanted() || !args.certified.radius.is_empty();
     while let Some(mut batch) = session.reading(|| stream.next_batch(BATCH))? {
         session.go_on()?;
         line_up(&mut batch, schema, &args.roles)?;
@@ -143,13 +158,20 @@ fn judge_model(args: &Args, path: &std::path::Path, session: &Session) -> Result
         }
         shares.extend(predictor.shares(&batch)?.map_or_else(Vec::new, Matrix::into_vec));
         if args.certified.radius.is_empty() {
+            let radius = Radius::new(Norm::L2, Space::Prepared);
+            let told = if curve { predictor.certify(&batch, radius).ok() } else { None };
+            curve &= told.is_some();
+            if let Some(told) = told {
+                predicted.extend(told);
+                continue;
+            }
             predicted.extend(predictor.predict(&batch)?.into_iter().map(|label| (label, 0.0)));
         } else {
             predicted.extend(predictor.certify(&batch, args.certified.asked()?)?);
         }
     }
     let known = predictor.model().classes.len();
-    let reliability = reliability(shares, &truth, known, classes.len())?;
+    let (reliability, bins) = reliability(shares, &truth, known, classes.len())?;
     let mut confusion = Confusion::new(classes);
     for (&truth, &(predicted, _)) in truth.iter().zip(&predicted) {
         confusion.add(truth, predicted);
@@ -160,6 +182,12 @@ fn judge_model(args: &Args, path: &std::path::Path, session: &Session) -> Result
     let mut report = Report::new(format!("{} on {}", path.display(), stream.origin()), &confusion, Vec::new());
     report.training_rows = seen.map(|_| met);
     report.reliability = reliability;
+    let mut judgement = report.judgement.with_probabilities(report.reliability.as_ref(), &bins);
+    judgement.seen = report.training_rows.unwrap_or(0);
+    if curve {
+        judgement = judgement.with_radii(&predicted, &truth, args.certified.describe());
+    }
+    report.judgement = judgement;
     if !args.certified.radius.is_empty() {
         let accuracies = certified_accuracy(&predicted, &truth, &args.certified.radius)?;
         report.certify(&args.certified, accuracies);
@@ -168,15 +196,20 @@ fn judge_model(args: &Args, path: &std::path::Path, session: &Session) -> Result
 }
 
 /// What the probabilities of a model's classes are worth on rows of these and, without a probability, of others.
-fn reliability(shares: Vec<f64>, truth: &[u32], known: usize, all: usize) -> Result<Option<Reliability>> {
+fn reliability(
+    shares: Vec<f64>,
+    truth: &[u32],
+    known: usize,
+    all: usize,
+) -> Result<(Option<Reliability>, Vec<CalibrationBin>)> {
     if shares.is_empty() || shares.len() != truth.len() * known {
-        return Ok(None);
+        return Ok((None, Vec::new()));
     }
     let mut padded = Matrix::zeros(truth.len(), all);
     for (i, row) in shares.chunks_exact(known).enumerate() {
         padded.row_mut(i)[..known].copy_from_slice(row);
     }
-    Ok(Some(Reliability::of(&padded, truth)?))
+    Ok((Some(Reliability::of(&padded, truth)?), CalibrationBin::of(&padded, truth)))
 }
 
 fn judge_method(args: &Args, session: &Session) -> Result<Report> {
@@ -222,6 +255,13 @@ fn judge_method(args: &Args, session: &Session) -> Result<Report> {
     let mut report = Report { reliability, ..Report::new(judged, &confusion, accuracies) };
     let mean = |at: usize| trials.iter().map(|t| t.certified[at]).sum::<f64>() / trials.len().max(1) as f64;
     report.certify(&args.certified, (0..args.certified.radius.len()).map(mean).collect());
+    let bins = CalibrationBin::merged(trials.iter().map(|t| t.bins.as_slice()));
+    let mut judgement = report.judgement.with_probabilities(report.reliability.as_ref(), &bins);
+    if !report.certified.is_empty() {
+        let (x, y) = report.certified.iter().map(|c| (c.radius, c.accuracy)).unzip();
+        judgement = judgement.with_certified(x, y, args.certified.describe());
+    }
+    report.judgement = judgement;
     Ok(report)
 }
 
@@ -229,6 +269,7 @@ impl Report {
     fn new(judged: String, confusion: &Confusion, accuracies: Vec<f64>) -> Self {
         let summary = Summary::of(&accuracies);
         Self {
+            judgement: Judgement::new(judged.clone(), confusion, accuracies.clone()),
             judged,
             n: confusion.total(),
             training_rows: None,

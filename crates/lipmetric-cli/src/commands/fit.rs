@@ -1,12 +1,14 @@
 use super::shared::LabelledArgs;
 use super::suspects::Suspects;
 use super::watched::{self, Watched};
+use crate::draw;
 use crate::failure::{Failure, Result};
 use crate::memory;
 use crate::method::options::{self, Given};
 use crate::method::{MethodArgs, time_limit};
 use crate::output::{self, Align, TextTable, counted, short};
 use crate::outputs;
+use crate::pages::{self, PageArgs};
 use crate::resources::{self, Stopwatch};
 use crate::session::Session;
 use lipmetric::Model;
@@ -15,6 +17,7 @@ use lipmetric::method::{Choice, Method, MetricKind, Spec};
 use lipmetric::model::{Classifier, Foreseen};
 use lipmetric::prepare::{Encoding, Preparation, Scaling, Step};
 use lipmetric::solver::Status;
+use lipmetric::view::{ModelView, Separation};
 use lipmetric_io::model::save_model_to;
 use lipmetric_io::read::read_triplets;
 use lipmetric_io::{Source, Target};
@@ -38,6 +41,7 @@ Examples:
   lipmetric fit echo.csv --method lip-d --slack pair --c 1 --tol 1e-9
   lipmetric fit echo.csv --method lip-d --certificate --model echo.lip
   lipmetric fit echo.csv --method lmnn --targets 2 --k auto
+  lipmetric fit echo.csv --method lip-i --report echo.html
   lipmetric fit echo.csv --method nca --n-components 2 --init lda
   lipmetric inspect --spec echo.lip | lipmetric fit echo.csv --spec -")]
 pub(crate) struct Args {
@@ -65,6 +69,8 @@ pub(crate) struct Args {
     /// Only say how large the fit would be: rows, features, pairs of rows, memory
     #[arg(long, help_heading = "Output")]
     dry_run: bool,
+    #[command(flatten)]
+    pages: PageArgs,
 }
 
 /// The figures of a fit, as `--json` prints them.
@@ -105,6 +111,8 @@ struct Report<'a> {
 
 /// Finds what is wrong with the output before anything is read.
 fn check_output(args: &Args) -> Result {
+    let inputs = [args.rows.data.path(), args.triplets.as_deref(), args.method.spec_file()];
+    args.pages.check(&inputs)?;
     let Some(path) = &args.model else { return Ok(()) };
     if Target::new(path) == Target::Stdout {
         if args.json {
@@ -112,7 +120,7 @@ fn check_output(args: &Args) -> Result {
         }
         return outputs::refuse_terminal("--model");
     }
-    outputs::check("--model", path, &[args.rows.data.path(), args.triplets.as_deref(), args.method.spec_file()])
+    outputs::check("--model", path, &inputs)
 }
 
 pub(crate) fn run(args: &Args, session: &Session) -> Result {
@@ -124,14 +132,22 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
     let recipe = args.rows.prepare.recipe(&spec, args.method.prediction.classifier(&spec, true)?);
     let recipe =
         recipe.starting_from(start.as_ref()).comparing(triplets.as_deref()).keeping_certificate(args.certificate);
+    let recipe = recipe.keeping_certificate_if_any(args.pages.wanted());
     let foreseen = recipe.foresee(&data);
     if args.dry_run {
         return output::print(&describe_size(&table.origin, &foreseen));
     }
     memory::check(&foreseen, args.rows.data.max_memory(), &table.origin)?;
     let watch = Stopwatch::start();
-    watched::fit(&recipe, &data, time_limit(args.time_limit)?, session, |Watched { model, margins }| {
-        complete(args, session, &table.origin, (Arc::unwrap_or_clone(model), margins), &watch)
+    watched::fit(&recipe, &data, time_limit(args.time_limit)?, session, |Watched { model, margins, history }| {
+        let mut model = Arc::unwrap_or_clone(model);
+        let seconds = (watch.seconds(), watch.cpu_seconds());
+        if args.pages.wanted() {
+            let view = ModelView::of(&model, &table.origin, history)?;
+            args.pages.write(&lipmetric_report::model_page(&view, &pages::about(next(args, &view))), session)?;
+            model.certificate = model.certificate.filter(|_| args.certificate);
+        }
+        complete(args, session, &table.origin, (model, margins), seconds)
     })
 }
 
@@ -141,9 +157,8 @@ fn complete(
     session: &Session,
     origin: &str,
     (mut model, margins): (Model, Option<Margins>),
-    watch: &Stopwatch,
+    (seconds, cpu_seconds): (f64, Option<f64>),
 ) -> Result {
-    let (seconds, cpu_seconds) = (watch.seconds(), watch.cpu_seconds());
     let n = model.class_counts.iter().sum();
     let suspects = model.training.as_ref().and_then(Suspects::of);
     if args.without_rows {
@@ -192,6 +207,32 @@ fn complete(
     ended(model.outcome.status, args.model.is_some())
 }
 
+/// What can be done after a fit.
+fn next(args: &Args, view: &ModelView) -> Vec<(String, Option<String>)> {
+    let rows = match args.rows.data.path() {
+        Some(path) => path.display().to_string(),
+        None => format!("--data {}", view.source),
+    };
+    let method = if view.method == "auto" { String::new() } else { format!(" --method {}", view.method) };
+    let mut all = vec![(
+        "Judge it on rows that it has not seen:".to_owned(),
+        Some(format!("lipmetric evaluate {rows}{method} --folds 10")),
+    )];
+    match &args.model {
+        Some(model) => all.push((
+            "Predict new rows:".to_owned(),
+            Some(format!("lipmetric predict --model {} new.csv", model.display())),
+        )),
+        None => {
+            all.push(("Keep the model:".to_owned(), Some(format!("lipmetric fit {rows}{method} --model model.lip"))))
+        }
+    }
+    if view.rows.as_ref().is_some_and(|r| !r.shown.relabelled.is_empty()) {
+        all.push(("Look at the ringed rows: their labels may be wrong.".to_owned(), None));
+    }
+    all
+}
+
 /// What a fit would take.
 fn describe_size(origin: &str, foreseen: &Foreseen) -> String {
     let mut facts = TextTable::new(vec![Align::Left, Align::Left]);
@@ -227,12 +268,42 @@ fn describe(origin: &str, report: &Report<'_>, model: &Model) -> String {
         text += &super::margins::describe_margins(margins);
         text += "\n";
     }
+    text += &draw::room().map_or_else(String::new, |width| drawn(model, width));
     let mut facts = TextTable::new(vec![Align::Left, Align::Left]);
     facts.row(["seconds", &format!("{:.3}", report.seconds)]);
     if let Some(path) = &report.model {
         facts.row(["model", path]);
     }
     text + &facts.render()
+}
+
+/// Features that a drawing shows.
+const DRAWN_FEATURES: usize = 8;
+/// Rows whose local ratios are drawn at most.
+const DRAWN_ROWS: usize = 2000;
+
+/// Small pictures of a metric: its spectrum, the weights of its features, the local ratios of its rows.
+pub(crate) fn drawn(model: &Model, width: usize) -> String {
+    let mut text = String::new();
+    if model.metric.is_euclidean() {
+        return text;
+    }
+    if let Ok(spectrum) = model.metric.spectrum() {
+        text += &format!("spectrum      {}\n", draw::columns(&spectrum, width.saturating_sub(14)));
+    }
+    if let Some(rows) = model.training.as_ref().filter(|rows| rows.x.rows() <= DRAWN_ROWS)
+        && let Ok(seen) = Separation::of(&model.metric, &rows.x, &rows.y)
+    {
+        let counts: Vec<f64> = seen.local.counts.iter().map(|&c| c as f64).collect();
+        text += &format!("local ratios  0 {:20} 1\n", draw::columns(&counts, 20));
+    }
+    let (names, diagonal) = (model.preparation.feature_names(), model.metric.diagonal());
+    let mut order: Vec<usize> = (0..diagonal.len()).collect();
+    order.sort_by(|&i, &j| diagonal[j].total_cmp(&diagonal[i]));
+    let row = |&j: &usize| (names[j].clone(), diagonal[j], short(diagonal[j]));
+    text += "features by weight\n";
+    text += &draw::bars(&order.iter().take(DRAWN_FEATURES).map(row).collect::<Vec<_>>(), 0.0, width);
+    text + "\n"
 }
 
 /// What becomes of each column.

@@ -1,13 +1,16 @@
-use super::fit::{describe_outcome, describe_preparation};
+use super::fit::{describe_outcome, describe_preparation, drawn};
 use super::margins::{self, ReportArgs};
 use super::suspects::Suspects;
 use crate::failure::{Failure, Result};
 use crate::method::options::{self, Given};
 use crate::output::{self, Align, TextTable, short};
 use crate::outputs;
+use crate::pages::{self, PageArgs};
+use crate::session::Session;
 use lipmetric::method::{Method, Outcome, Spec};
 use lipmetric::model::Classifier;
 use lipmetric::prepare::{Encoding, Preparation};
+use lipmetric::view::{History, ModelView};
 use lipmetric::{Matrix, Model};
 use lipmetric_io::model::StoredModel;
 use lipmetric_io::{Target, atomic_write};
@@ -22,6 +25,7 @@ Examples:
   lipmetric inspect haberman.lip
   lipmetric inspect haberman.lip --lipschitz
   lipmetric inspect haberman.lip --spec
+  lipmetric inspect haberman.lip --report haberman.html
   lipmetric inspect haberman.lip --matrix -o M.csv
   lipmetric inspect haberman.lip --json")]
 pub(crate) struct Args {
@@ -51,6 +55,8 @@ pub(crate) struct Args {
     /// Print it as JSON
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    pages: PageArgs,
 }
 
 #[derive(Serialize)]
@@ -81,10 +87,17 @@ struct Report<'a> {
     lipschitz: Option<lipmetric::lipschitz::Report>,
 }
 
-pub(crate) fn run(args: &Args) -> Result {
+pub(crate) fn run(args: &Args, session: &Session) -> Result {
+    args.pages.check(&[Some(&args.model)])?;
     let stored = crate::input::load_model(&args.model)?;
     if let Some(output) = &args.output {
         outputs::check("--output", output, &[Some(&args.model)])?;
+    }
+    if args.pages.wanted() {
+        let view = ModelView::of(&stored.model, args.model.display().to_string(), History::default())?;
+        let model = args.model.display();
+        let next = [("Predict new rows:".to_owned(), Some(format!("lipmetric predict --model {model} new.csv")))];
+        args.pages.write(&lipmetric_report::model_page(&view, &pages::about(next)), session)?;
     }
     if args.spec {
         return show(args, &output::json(&stored.model.spec)?);
@@ -104,6 +117,10 @@ pub(crate) fn run(args: &Args) -> Result {
     if let Some(measured) = &lipschitz {
         text += "\ntraining rows under the learned distance\n\n";
         text += &margins::describe(measured, &|i| format!("row {}", i + 1));
+    }
+    if let Some(width) = crate::draw::room().filter(|_| args.output.is_none()) {
+        text += "\n";
+        text += &drawn(&stored.model, width);
     }
     if args.output.is_some() { show(args, &text) } else { output::print(&text) }
 }

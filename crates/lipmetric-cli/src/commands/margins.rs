@@ -2,15 +2,18 @@ use super::shared::{LabelledArgs, line_up};
 use crate::failure::Result;
 use crate::input::PrepareArgs;
 use crate::output::{self, Align, TextTable, short};
+use crate::pages::{self, PageArgs};
 use crate::session::Session;
 use lipmetric::classify::Prediction;
 use lipmetric::lipschitz::{
     FunctionReport, Mahalanobis, Margins, Report, ReportOptions, bounds::LearningBound, local::LocalSummary,
 };
 use lipmetric::method::Method;
-use lipmetric::model::{Classifier, Rows};
+use lipmetric::model::{Classifier, Rows, TrainingRows};
 use lipmetric::prepare::{Dataset, Preparation, Unseen};
+use lipmetric::view::{ClassView, RowsView};
 use lipmetric::{Labels, Matrix, Metric, Model};
+use lipmetric_report::{MarginsPage, margins_page};
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -25,6 +28,7 @@ use std::path::PathBuf;
 #[command(after_help = "\
 Examples:
   lipmetric margins --data haberman
+  lipmetric margins --data haberman --report margins.html
   lipmetric fit --data echo --model echo.lip
   lipmetric margins --data echo --model echo.lip
   lipmetric margins --data echo --model echo.lip --json
@@ -41,6 +45,8 @@ pub(crate) struct Args {
     /// Print the result as JSON
     #[arg(long, help_heading = "Output")]
     json: bool,
+    #[command(flatten)]
+    pages: PageArgs,
 }
 
 /// What the report is computed with.
@@ -62,13 +68,15 @@ impl Default for ReportArgs {
 }
 
 pub(crate) fn run(args: &Args, session: &Session) -> Result {
+    args.pages.check(&[args.rows.data.path(), args.model.as_deref()])?;
     let table = args.rows.table(session)?;
-    let (metric, x, labels, what, values) = match &args.model {
+    let (metric, x, labels, what, values, names) = match &args.model {
         None => {
             let Dataset { schema, columns, labels, .. } = args.rows.roles.read(&table, session)?;
             let PrepareArgs { fill, scale } = args.rows.prepare;
-            let x = Preparation::fit(schema, &columns, None, fill, scale)?.apply(&columns)?;
-            (Metric::euclidean(x.cols()), x, labels, "the Euclidean distance".to_owned(), None)
+            let preparation = Preparation::fit(schema, &columns, None, fill, scale)?;
+            let (x, names) = (preparation.apply(&columns)?, preparation.feature_names());
+            (Metric::euclidean(x.cols()), x, labels, "the Euclidean distance".to_owned(), None, names)
         }
         Some(path) => {
             let model = crate::input::load_model(path)?.model;
@@ -78,12 +86,19 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
             let x = model.preparation.read(&table, Unseen::Error)?;
             let what = format!("the metric of {} ({})", path.display(), model.spec.name());
             let values = own_values(&model, &x, &labels)?;
-            (model.metric, x, labels, what, values)
+            let names = model.preparation.feature_names();
+            (model.metric, x, labels, what, values, names)
         }
     };
     let report = measure(&metric, &x, &labels, &args.report)?;
     let function =
         values.map(|values| of_function(&metric, &x, &labels, &values, &report, args.report.delta)).transpose()?;
+    if args.pages.wanted() {
+        let mut rows = TrainingRows::new(x, labels);
+        rows.lines.clone_from(&table.lines);
+        let page = page((&table.origin, &what), &rows, &report, RowsView::of(&rows, &metric, &names)?);
+        args.pages.write(&page, session)?;
+    }
     if args.json {
         return output::print_json(&JsonReport { data: &table.origin, distance: &what, function, report: &report });
     }
@@ -92,6 +107,31 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
         text += &describe_function(function, &report, &|i| table.place(i));
     }
     output::print(&text)
+}
+
+/// The page about these figures.
+fn page(
+    (source, distance): (&str, &str),
+    rows: &TrainingRows,
+    report: &Report,
+    view: RowsView,
+) -> lipmetric_report::Page {
+    let class = |(name, rows): (&String, usize)| ClassView { name: name.clone(), rows };
+    let d = &report.doubling;
+    let mut bounds =
+        vec![("doubling dimension, estimated".to_owned(), format!("{} to {}", short(d.lower), short(d.upper)))];
+    if let Some(b) = &report.bounds {
+        bounds.push(("bound on the error, by the diameter".to_owned(), b.diameter.best().to_string()));
+        bounds.push(("bound on the error, by the class diameters".to_owned(), b.intra.best().to_string()));
+    }
+    let page = MarginsPage {
+        source: source.to_owned(),
+        distance: distance.to_owned(),
+        classes: rows.y.classes().iter().zip(rows.y.counts()).map(class).collect(),
+        rows: view,
+        bounds,
+    };
+    margins_page(&page, &pages::about([]))
 }
 
 /// The value of the model's function on each row for the row's own class; none where the model predicts by votes.

@@ -13,6 +13,7 @@ pub(crate) mod man;
 pub(crate) mod margins;
 pub(crate) mod neighbours;
 pub(crate) mod path;
+pub(crate) mod plot;
 pub(crate) mod predict;
 mod seen;
 mod shared;
@@ -36,7 +37,8 @@ pub(crate) fn run(command: Command, session: &Session) -> Result {
         Command::Compare(args) => compare::run(&args, session),
         Command::Margins(args) => margins::run(&args, session),
         Command::Path(args) => path::run(&args, session),
-        Command::Inspect(args) => inspect::run(&args),
+        Command::Inspect(args) => inspect::run(&args, session),
+        Command::Plot(args) => plot::run(&args, session),
         Command::Verify(args) => verify::run(&args),
         Command::Datasets(args) => datasets::run(&args, session),
         Command::Completions(args) => completions::run(&args),

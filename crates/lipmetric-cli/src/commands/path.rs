@@ -4,13 +4,16 @@ use crate::input::PrepareArgs;
 use crate::method::options;
 use crate::method::{LipArgs, Method, time_limit};
 use crate::output::{self, Align, TextTable, short};
+use crate::pages::{self, PageArgs};
 use crate::session::Session;
 use lipmetric::Labels;
 use lipmetric::data::Table;
+use lipmetric::evaluate::path_accuracies;
 use lipmetric::method::{Fit, Lip, Spec, Training};
-use lipmetric::prepare::Preparation;
+use lipmetric::prepare::{Dataset, Preparation};
 use lipmetric::problem::SupportPair;
-use lipmetric::solver::{Budget, Status};
+use lipmetric::solver::{Budget, Observer, Status};
+use lipmetric::view::PathView;
 use serde::Serialize;
 
 /// Compute a regularisation path of Lip^D or Lip^I, and the pairs of rows that determine each distance
@@ -23,7 +26,8 @@ use serde::Serialize;
 Examples:
   lipmetric path --data echo
   lipmetric path --data echo --method lip-d --points 5 --least 0.01 --support 3
-  lipmetric path --data echo --slack pair --json")]
+  lipmetric path --data echo --slack pair --json
+  lipmetric path --data echo --points 5 --least 0.01 --report path.html")]
 pub(crate) struct Args {
     #[command(flatten)]
     rows: LabelledArgs,
@@ -50,6 +54,8 @@ pub(crate) struct Args {
     /// Print the result as JSON, with all support pairs
     #[arg(long, help_heading = "Output")]
     json: bool,
+    #[command(flatten)]
+    pages: PageArgs,
 }
 
 #[derive(Serialize)]
@@ -84,15 +90,20 @@ struct Report<'a> {
 }
 
 pub(crate) fn run(args: &Args, session: &Session) -> Result {
+    args.pages.check(&[args.rows.data.path()])?;
     let lip = problem(args)?;
     let fractions = fractions(args)?;
     let (table, data) = args.rows.read(session)?;
     let PrepareArgs { fill, scale } = args.rows.prepare;
-    let preparation = Preparation::fit(data.schema, &data.columns, None, fill, scale)?;
+    let preparation = Preparation::fit(data.schema.clone(), &data.columns, None, fill, scale)?;
     let x = preparation.apply(&data.columns)?;
     let training = Training::new(&x, &data.labels)?;
     let mut observer = Budget::new(time_limit(args.time_limit)?, session.fit_observer());
     let fits = lip.path(&training, &fractions, &mut observer)?;
+    if args.pages.wanted() && !fits.is_empty() {
+        let page = page(args, (&lip, &fractions), &data, (&x, &fits), &mut observer)?;
+        args.pages.write(&page, session)?;
+    }
     drop(observer);
     let Some(first) = fits.first() else { return Ok(()) };
     let outcome = &first.outcome;
@@ -112,6 +123,42 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
         Some(Status::Interrupted) => Err(Failure::Interrupted(String::new())),
         Some(status) => Err(Failure::NotConverged(format!("not converged: {}", status.describe()))),
     }
+}
+
+/// Folds that the held-out accuracy of a page is over.
+const FOLDS: usize = 5;
+
+/// The page about the path: with the accuracy on rows that were held out, where every class has enough of them.
+fn page(
+    args: &Args,
+    path: (&Lip, &[f64]),
+    data: &Dataset,
+    (x, fits): (&lipmetric::Matrix, &[Fit]),
+    observer: &mut dyn Observer,
+) -> Result<lipmetric_report::Page> {
+    let PrepareArgs { fill, scale } = args.rows.prepare;
+    let least = data.labels.counts().into_iter().filter(|n| *n > 0).min().unwrap_or(0);
+    // After a limit or Ctrl-C there is no time for more.
+    let over = |s: Status| matches!(s, Status::TimeLimit | Status::Interrupted);
+    let whole = !fits.iter().any(|f| over(f.outcome.status));
+    let accuracies = match FOLDS.min(least) {
+        folds if folds >= 2 && whole => path_accuracies(data, (fill, scale), path, (folds, 0), observer)?,
+        _ => Vec::new(),
+    };
+    let mut view = PathView::of(fits, path.1, (x, &data.labels), &accuracies)?;
+    view.source.clone_from(&data.name);
+    view.method = args.method.title().to_owned();
+    let best = view.chosen.map(|k| view.points[k].c_rel);
+    let next = best.map(|c| {
+        let rows = args.rows.data.path().map_or_else(|| format!("--data {}", data.name), |p| p.display().to_string());
+        let method = match args.method {
+            Method::LipD => "lip-d",
+            _ => "lip-i",
+        };
+        let command = format!("lipmetric fit {rows} --method {method} --c-rel {} --model model.lip", short(c));
+        ("Fit the chosen distance:".to_owned(), Some(command))
+    });
+    Ok(lipmetric_report::path_page(&view, &pages::about(next)))
 }
 
 /// The problem that the path is of.

@@ -2,6 +2,7 @@ use super::shared::{BatchArgs, RowArgs};
 use crate::failure::Result;
 use crate::session::Session;
 use lipmetric::data::Column;
+use lipmetric::view::Projection;
 
 /// Map rows so that Euclidean distances between them are the learned distances
 ///
@@ -12,13 +13,17 @@ use lipmetric::data::Column;
 Examples:
   lipmetric fit --data haberman --model h.lip
   lipmetric transform --model h.lip --data haberman -o mapped.npy
-  lipmetric transform --model h.lip --data haberman --with-label > mapped.csv")]
+  lipmetric transform --model h.lip --data haberman --with-label > mapped.csv
+  lipmetric transform --model h.lip --data haberman --dims 2 > map.csv")]
 pub(crate) struct Args {
     #[command(flatten)]
     batches: BatchArgs,
     /// Add the label's column of the input
     #[arg(long, help_heading = "Output")]
     with_label: bool,
+    /// Only this many coordinates: the directions in which the training rows spread most under the learned distance
+    #[arg(long, value_name = "N", help_heading = "Output")]
+    dims: Option<usize>,
     #[command(flatten)]
     rows: RowArgs,
 }
@@ -26,8 +31,10 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, session: &Session) -> Result {
     let model = crate::input::load_model(&args.batches.model)?.model;
     let label = model.preparation.schema().label.as_ref().map_or("label", |l| l.name.as_str());
+    let projection = args.dims.map(|dims| Projection::of(&model, dims)).transpose()?;
     args.batches.run(&args.rows, &model, label, session, |batch| {
         let z = model.transform(args.rows.of(batch))?;
+        let z = projection.as_ref().map_or_else(|| z.clone(), |p| p.apply(&z));
         let column = |j: usize| Column::numbers(format!("z{}", j + 1), (0..z.rows()).map(|i| z[(i, j)]).collect());
         let mut columns: Vec<Column> = (0..z.cols()).map(column).collect();
         if args.with_label {

@@ -10,6 +10,7 @@ use lipmetric::method::{Euclidean, Spec};
 use lipmetric::model::{ClassifierSpec, Recipe};
 use lipmetric::prepare::Dataset;
 use lipmetric::solver::{Budget, Halt, Observer, Progress, Silent, Status};
+use lipmetric::view::History;
 use std::ops::ControlFlow;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -28,6 +29,8 @@ const STACK: usize = 64 << 20;
 pub(super) struct Watched {
     pub(super) model: Arc<Model>,
     pub(super) margins: Option<Margins>,
+    /// How the fit came to it.
+    pub(super) history: History,
 }
 
 enum News {
@@ -55,17 +58,18 @@ impl Pulse {
     }
 }
 
-/// Passes everything on, and takes the pulse.
-struct Felt<'p, O>(&'p Pulse, O);
+/// Passes everything on, takes the pulse, and keeps the course of the fit.
+struct Felt<'p, O>(&'p Pulse, &'p Mutex<History>, O);
 
 impl<O: Observer> Observer for Felt<'_, O> {
     fn progress(&mut self, at: &Progress) -> ControlFlow<Halt> {
         self.0.beat();
-        self.1.progress(at)
+        let _ = self.1.lock().unwrap_or_else(PoisonError::into_inner).progress(at);
+        self.2.progress(at)
     }
 
     fn decided(&mut self, what: &str) {
-        self.1.decided(what);
+        self.2.decided(what);
     }
 }
 
@@ -78,12 +82,16 @@ pub(super) fn fit(
     session: &Session,
     finish: impl Fn(Watched) -> Result,
 ) -> Result {
-    let pulse = &Pulse::default();
+    let (pulse, course) = (&Pulse::default(), &Mutex::new(History::default()));
+    let told = |model, margins| {
+        let history = course.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        finish(Watched { model, margins, history })
+    };
     let end = limit.and_then(|l| Instant::now().checked_add(l));
     std::thread::scope(|scope| {
         let (sender, news) = channel();
         let work = move || {
-            let observer = Felt(pulse, session.fit_observer());
+            let observer = Felt(pulse, course, session.fit_observer());
             let fitted = recipe.fit(data, None, &mut Budget::new(limit, observer)).map(Arc::new);
             let model = fitted.as_ref().ok().cloned();
             // Nobody listens any more where the program is about to end.
@@ -102,9 +110,7 @@ pub(super) fn fit(
             Ok(News::Measured(_)) | Err(None) => {
                 return Err(Failure::Failed("the fit ended without a result".to_owned()));
             }
-            Err(Some(halt)) => instead(recipe, data, halt)
-                .and_then(|model| finish(Watched { model: Arc::new(model), margins: None }))
-                .end(),
+            Err(Some(halt)) => instead(recipe, data, halt).and_then(|model| told(Arc::new(model), None)).end(),
         };
         let model = match fitted {
             Ok(model) => model,
@@ -113,12 +119,12 @@ pub(super) fn fit(
             Err(e) => return Err(e.into()),
         };
         if news_of_early_end(&model) {
-            return finish(Watched { model, margins: None });
+            return told(model, None);
         }
         match clock.wait(&news) {
-            Ok(News::Measured(margins)) => finish(Watched { model, margins: margins? }),
-            Err(Some(_)) => finish(Watched { model, margins: None }).end(),
-            _ => finish(Watched { model, margins: None }),
+            Ok(News::Measured(margins)) => told(model, margins?),
+            Err(Some(_)) => told(model, None).end(),
+            _ => told(model, None),
         }
     })
 }

@@ -3,6 +3,7 @@
 mod analysis;
 mod compare;
 mod jobs;
+mod path;
 mod probability;
 mod score;
 pub mod statistics;
@@ -11,6 +12,7 @@ mod trial;
 pub use analysis::{Against, Analysis, OnOne};
 pub use compare::{Cell, Comparison, Entry, Protocol, Summary, Supervisor, certified_trials, trials};
 pub use jobs::Advance;
-pub use probability::Reliability;
+pub use path::path_accuracies;
+pub use probability::{CalibrationBin, Reliability};
 pub use score::{ClassScore, Confusion};
 pub use trial::{Certification, Trial};

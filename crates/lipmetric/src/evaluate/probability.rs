@@ -25,6 +25,56 @@ pub struct Reliability {
     pub auc: Option<f64>,
 }
 
+/// Rows whose predicted class has about the same probability.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+#[non_exhaustive]
+pub struct CalibrationBin {
+    /// The sum of these probabilities.
+    pub said: f64,
+    /// How many of the rows are predicted correctly.
+    pub right: f64,
+    /// How many rows there are.
+    pub rows: usize,
+}
+
+impl CalibrationBin {
+    /// The predicted class of each row and its probability against the truth, in ten bins of equal width.
+    ///
+    /// ```
+    /// use lipmetric::{Matrix, evaluate::CalibrationBin};
+    /// let shares = Matrix::from_rows(&[[0.95, 0.05], [0.08, 0.92], [0.6, 0.4]]);
+    /// let bins = CalibrationBin::of(&shares, &[0, 0, 0]);
+    /// assert_eq!((bins[9].rows, bins[9].right, bins[6].rows), (2, 1.0, 1));
+    /// ```
+    #[must_use]
+    pub fn of(shares: &Matrix, truth: &[u32]) -> Vec<Self> {
+        let mut bins = vec![Self::default(); BINS];
+        for (i, &class) in truth.iter().enumerate().take(shares.rows()) {
+            let row = shares.row(i);
+            let top = (0..row.len()).fold(0, |top, c| if row[c] > row[top] { c } else { top });
+            let bin = &mut bins[((row[top] * BINS as f64) as usize).min(BINS - 1)];
+            bin.said += row[top];
+            bin.right += f64::from(u8::from(top == class as usize));
+            bin.rows += 1;
+        }
+        bins
+    }
+
+    /// Several sets of bins in one.
+    #[must_use]
+    pub fn merged<'a>(all: impl IntoIterator<Item = &'a [Self]>) -> Vec<Self> {
+        let mut out = vec![Self::default(); BINS];
+        for bins in all {
+            for (sum, bin) in out.iter_mut().zip(bins) {
+                sum.said += bin.said;
+                sum.right += bin.right;
+                sum.rows += bin.rows;
+            }
+        }
+        out
+    }
+}
+
 impl Reliability {
     /// Of a row of probabilities for each row of these classes.
     ///
@@ -51,18 +101,13 @@ impl Reliability {
             )));
         }
         let (mut brier, mut loss) = (0.0, 0.0);
-        let mut bins = [(0.0_f64, 0.0_f64); BINS];
         for (i, &class) in truth.iter().enumerate() {
             let row = shares.row(i);
             let own = row[class as usize];
             brier += row.iter().map(|p| p * p).sum::<f64>() - 2.0 * own + 1.0;
             loss -= own.clamp(LEAST, 1.0).ln();
-            let top = (0..row.len()).fold(0, |top, c| if row[c] > row[top] { c } else { top });
-            let bin = &mut bins[((row[top] * BINS as f64) as usize).min(BINS - 1)];
-            bin.0 += row[top];
-            bin.1 += f64::from(u8::from(top == class as usize));
         }
-        let apart: f64 = bins.iter().map(|(said, right)| (said - right).abs()).sum();
+        let apart: f64 = CalibrationBin::of(shares, truth).iter().map(|b| (b.said - b.right).abs()).sum();
         let count = n as f64;
         Ok(Self {
             brier: brier / count,

@@ -1,4 +1,4 @@
-use super::{Confusion, Reliability};
+use super::{CalibrationBin, Confusion, Reliability};
 use crate::data::Split;
 use crate::lipschitz::certified_accuracy;
 use crate::method::Outcome;
@@ -17,6 +17,8 @@ pub struct Trial {
     pub confusion: Confusion,
     /// What the probabilities are worth, where the classifier has some.
     pub reliability: Option<Reliability>,
+    /// The probabilities of the predicted classes against the truth, likewise.
+    pub bins: Vec<CalibrationBin>,
     /// Seconds that the fit took.
     pub fit_seconds: f64,
     /// How the fit ended.
@@ -62,7 +64,15 @@ impl Trial {
     /// A result from elsewhere.
     #[must_use]
     pub fn new(confusion: Confusion, fit_seconds: f64, outcome: Outcome) -> Self {
-        Self { confusion, reliability: None, fit_seconds, outcome, certified: Vec::new(), judged_at: None }
+        Self {
+            confusion,
+            reliability: None,
+            bins: Vec::new(),
+            fit_seconds,
+            outcome,
+            certified: Vec::new(),
+            judged_at: None,
+        }
     }
 
     /// Fits on the split's training rows and predicts its test rows. Preparation, too, sees the training rows alone.
@@ -101,6 +111,7 @@ impl Trial {
             confusion.add(truth, label);
         }
         let mut trial = Self::new(confusion, fit_seconds, predictor.model().outcome.clone());
+        trial.bins = shares.as_ref().map_or_else(Vec::new, |s| CalibrationBin::of(s, &truth));
         trial.reliability = shares.map(|s| Reliability::of(&s, &truth)).transpose()?;
         if let Some(asked) = asked {
             trial.certified = certified_accuracy(&predicted, &truth, &asked.at)?;

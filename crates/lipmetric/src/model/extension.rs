@@ -37,6 +37,11 @@ impl std::fmt::Display for Extending {
 }
 
 impl Extending {
+    /// The paper's, of values that were learned together with the metric.
+    pub(crate) fn learned() -> Self {
+        Self { alpha: 0.5, constant: 1.0, calibration: None }
+    }
+
     fn check(&self, classes: usize) -> Result<()> {
         if !(0.0..=1.0).contains(&self.alpha) {
             return Err(Error::parameter("alpha", format!("{} is outside 0 to 1", self.alpha)));

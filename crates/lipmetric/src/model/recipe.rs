@@ -25,6 +25,8 @@ pub struct Recipe<'a> {
     pub classifier: ClassifierSpec,
     /// Whether the model keeps the multipliers that prove its bound.
     pub certificate: bool,
+    /// Whether it keeps them where there are some.
+    pub certificate_if_any: bool,
 }
 
 impl<'a> Recipe<'a> {
@@ -32,7 +34,16 @@ impl<'a> Recipe<'a> {
     #[must_use]
     pub fn new(spec: &'a Spec) -> Self {
         let (fill, scaling, classifier) = (Fill::default(), Scaling::default(), ClassifierSpec::default());
-        Self { spec, start: None, triplets: None, fill, scaling, classifier, certificate: false }
+        Self {
+            spec,
+            start: None,
+            triplets: None,
+            fill,
+            scaling,
+            classifier,
+            certificate: false,
+            certificate_if_any: false,
+        }
     }
 
     /// The same from a metric to start from, where there is one ([`Training::with_start`]).
@@ -64,6 +75,12 @@ impl<'a> Recipe<'a> {
     #[must_use]
     pub fn keeping_certificate(self, certificate: bool) -> Self {
         Self { certificate, ..self }
+    }
+
+    /// The same with the multipliers kept where the method gives some.
+    #[must_use]
+    pub fn keeping_certificate_if_any(self, keep: bool) -> Self {
+        Self { certificate_if_any: keep, ..self }
     }
 
     /// Fits on these rows (all, if none are named). Nothing of the other rows is looked at.
@@ -104,7 +121,7 @@ impl<'a> Recipe<'a> {
         let rows = TrainingRows { values, terms, lines, ..TrainingRows::new(x, y) };
         let model = Model::new(learned, fit.metric, preparation, classes, classifier)?.with_training(rows)?;
         match fit.certificate {
-            Some(certificate) if self.certificate => model.with_certificate(certificate),
+            Some(certificate) if self.certificate || self.certificate_if_any => model.with_certificate(certificate),
             _ => Ok(model),
         }
     }

@@ -30,6 +30,13 @@ impl std::fmt::Display for Voting {
     }
 }
 
+impl Voting {
+    /// The nearest row alone.
+    pub(crate) fn nearest() -> Self {
+        Self { k: 1, weights: Weights::Uniform }
+    }
+}
+
 /// The training rows of a model, mapped and indexed.
 #[derive(Debug)]
 pub(super) struct Vote {

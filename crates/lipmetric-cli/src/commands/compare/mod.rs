@@ -12,6 +12,7 @@ use crate::input::{PrepareArgs, ReadArgs, RoleArgs};
 use crate::method::time_limit;
 use crate::output;
 use crate::outputs;
+use crate::pages::{self, PageArgs};
 use crate::radius::CertifiedArgs;
 use crate::session::Session;
 use beside::PaperReport;
@@ -21,6 +22,7 @@ use lipmetric::evaluate::{Analysis, Certification, Comparison, Entry, Protocol};
 use lipmetric::method::Spec;
 use lipmetric::model::ClassifierSpec;
 use lipmetric::prepare::Dataset;
+use lipmetric::view::ComparisonView;
 use lipmetric_io::{Source, Target, atomic_write, datasets, read_table};
 use report::{Report, as_csv};
 use std::path::{Path, PathBuf};
@@ -49,7 +51,8 @@ Examples:
   lipmetric compare echo --methods nn,lmnn --radius 0,0.2 --rank-by 0.2
   lipmetric datasets export voting -o votes.csv
   lipmetric compare votes.csv --methods nn,lmnn --k 3 --csv
-  lipmetric compare echo --methods nn,lip-i --latex -o table.tex")]
+  lipmetric compare echo --methods nn,lip-i --latex -o table.tex
+  lipmetric compare echo fertility --methods nn,lip-i,lmnn --repeats 3 --report compare.html")]
 pub(crate) struct Args {
     /// Bundled data sets by name, or files (label in the last column unless --label says otherwise)
     #[arg(value_name = "DATA")]
@@ -108,6 +111,8 @@ pub(crate) struct Args {
     /// Write what would be printed to this file
     #[arg(short, long, value_name = "OUT", help_heading = "Output")]
     output: Option<PathBuf>,
+    #[command(flatten)]
+    pages: PageArgs,
 }
 
 /// A comparison and what belongs to it.
@@ -125,8 +130,9 @@ struct Outcome<'a> {
 pub(crate) fn run(args: &Args, session: &Session) -> Result {
     let begun = Instant::now();
     let limit = time_limit(args.time_limit)?;
+    let inputs: Vec<Option<&Path>> = args.data.iter().map(|name| Some(Path::new(name))).collect();
+    args.pages.check(&inputs)?;
     if let Some(output) = &args.output {
-        let inputs: Vec<Option<&Path>> = args.data.iter().map(|name| Some(Path::new(name))).collect();
         outputs::check("--output", output, &inputs)?;
     }
     let against = reference(args)?;
@@ -162,6 +168,14 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
         if entries.len() > 1 { Some(Analysis::of(&comparison, &args.methods[against].title, LEVEL)?) } else { None };
     let outcome =
         Outcome { comparison, analysis, protocol, classifiers, specs: &specs, seconds: begun.elapsed().as_secs_f64() };
+    if args.pages.wanted() {
+        let view = ComparisonView {
+            train_fraction: protocol.train_fraction,
+            seconds: outcome.seconds,
+            ..ComparisonView::of(&outcome.comparison, outcome.analysis.as_ref())
+        };
+        args.pages.write(&lipmetric_report::compare_page(&view, &pages::about([])), session)?;
+    }
     show(&outcome, &subjects, args)?;
     let (done, asked) = (outcome.comparison.repeats(), protocol.repeats);
     if session.interrupted() && done < asked {
@@ -213,6 +227,10 @@ fn describe(outcome: &Outcome<'_>, args: &Args) -> String {
         text += "\n";
         text += &table::certified(&outcome.comparison, &args.certified, width);
     }
+    if let (Some(width), Some(ranks)) = (crate::draw::room(), outcome.comparison.average_ranks()) {
+        text += "\naverage rank (1 is best)\n";
+        text += &drawn_ranks(&outcome.comparison.methods, &ranks, width);
+    }
     if let Some(analysis) = &outcome.analysis {
         text += "\n";
         text += &differences::brief(analysis, width);
@@ -226,6 +244,14 @@ fn describe(outcome: &Outcome<'_>, args: &Args) -> String {
         text += &PaperReport::new(&outcome.comparison).describe(width);
     }
     text
+}
+
+/// The methods' ranks as bars, the best first.
+fn drawn_ranks(methods: &[String], ranks: &[f64], width: usize) -> String {
+    let mut rows: Vec<(String, f64, String)> =
+        methods.iter().zip(ranks).map(|(m, &r)| (m.clone(), r, format!("{r:.2}"))).collect();
+    rows.sort_by(|a, b| a.1.total_cmp(&b.1));
+    crate::draw::bars(&rows, 0.0, width)
 }
 
 /// Which column the others are held against; columns that have the same name are refused.

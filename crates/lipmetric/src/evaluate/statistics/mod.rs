@@ -5,13 +5,16 @@
 //! - [`wilcoxon`]: two methods over several data sets (signed ranks), exact.
 //! - [`friedman`] and [`critical_difference`]: many methods over several data sets (average ranks; Demsar 2006).
 //! - [`holm`]: many tests at once.
+//! - [`share_band`]: what a share on so many rows is good for.
 
+mod band;
 mod distribution;
 mod friedman;
 mod holm;
 mod resampled;
 mod wilcoxon;
 
+pub use band::share_band;
 use distribution::{chi_squared_tail, f_tail, normal_tail, range_quantile, t_two_sided};
 pub use friedman::{Friedman, critical_difference, friedman, ranks};
 pub use holm::holm;

@@ -1,0 +1,70 @@
+use super::shared::line_up;
+use crate::failure::{Failure, Result};
+use crate::input::{DataArgs, RoleArgs};
+use crate::outputs;
+use crate::session::Session;
+use lipmetric::data::Table;
+use lipmetric::method::Method;
+use lipmetric::model::TrainingRows;
+use lipmetric::prepare::Unseen;
+use lipmetric::view::{ClassView, ModelView, RowsView};
+use lipmetric::{Labels, Model};
+use lipmetric_io::{Target, atomic_write};
+use std::path::PathBuf;
+
+/// Draw rows as a model's distance sees them: a map, as SVG
+///
+/// Rows are drawn in the two directions in which they spread most under the learned distance, classes by colour and shape. Rows
+/// without a label column are drawn by their predicted class.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  lipmetric fit --data haberman --method lip-i --model h.lip
+  lipmetric plot h.lip --data haberman -o map.svg")]
+pub(crate) struct Args {
+    /// The model, as `lipmetric fit --model` wrote it
+    #[arg(value_name = "MODEL")]
+    model: PathBuf,
+    #[command(flatten)]
+    data: DataArgs,
+    #[command(flatten)]
+    roles: RoleArgs,
+    /// The picture to write; `-` is standard output
+    #[arg(short, long, value_name = "OUT", help_heading = "Output")]
+    output: PathBuf,
+}
+
+pub(crate) fn run(args: &Args, session: &Session) -> Result {
+    outputs::check("--output", &args.output, &[args.data.path(), Some(&args.model)])?;
+    let model = crate::input::load_model(&args.model)?.model;
+    let mut table = args.data.table(&args.roles.ignore, session)?;
+    line_up(&mut table, model.preparation.schema(), &args.roles)?;
+    let labels = classes(&model, &table, session)?;
+    let mut rows = TrainingRows::new(model.preparation.read(&table, Unseen::Error)?, labels);
+    rows.lines.clone_from(&table.lines);
+    let class = |(name, rows): (&String, usize)| ClassView { name: name.clone(), rows };
+    let view = ModelView {
+        source: table.origin.clone(),
+        method: model.spec.name().to_owned(),
+        classes: rows.y.classes().iter().zip(rows.y.counts()).map(class).collect(),
+        rows: Some(RowsView::of(&rows, &model.metric, &model.preparation.feature_names())?),
+        ..ModelView::default()
+    };
+    let svg = lipmetric_report::map_figure(&view)
+        .ok_or_else(|| Failure::Data(format!("{}: there are no rows to draw", table.origin)))?;
+    if Target::new(&args.output) == Target::Stdout {
+        return crate::output::write(&svg);
+    }
+    Ok(atomic_write(&args.output, |w| w.write_all(svg.as_bytes()))?)
+}
+
+/// The labels of the rows or, where they have none, their predicted classes.
+fn classes(model: &Model, table: &Table, session: &Session) -> Result<Labels> {
+    let schema = model.preparation.schema();
+    let name = schema.label.as_ref().map(|l| l.name.as_str()).unwrap_or_default();
+    if table.named && table.position(name).is_none() {
+        session.note(format!("{}: no column `{name}`; rows are drawn by their predicted class", table.origin));
+        return Ok(Labels::from_codes(model.classes.clone(), model.predict(table)?)?);
+    }
+    Ok(schema.labels_as(table, &model.classes)?)
+}

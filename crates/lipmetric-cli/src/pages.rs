@@ -1,0 +1,70 @@
+//! Pages with pictures: where they go.
+
+use crate::failure::{Failure, Result};
+use crate::outputs;
+use crate::session::Session;
+use lipmetric_io::write::check_target;
+use lipmetric_io::{Target, atomic_write};
+use lipmetric_report::{About, Next, Page};
+use std::path::{Path, PathBuf};
+
+/// Whether pictures are wanted, and where.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Pictures")]
+pub(crate) struct PageArgs {
+    /// Also write a page with pictures: one HTML file that needs no other
+    #[arg(long, value_name = "OUT")]
+    report: Option<PathBuf>,
+    /// Also write each picture of that page as an SVG file into this folder
+    #[arg(long, value_name = "DIR")]
+    plots: Option<PathBuf>,
+}
+
+impl PageArgs {
+    pub(crate) fn wanted(&self) -> bool {
+        self.report.is_some() || self.plots.is_some()
+    }
+
+    /// Finds what is wrong with the outputs before the work.
+    pub(crate) fn check(&self, inputs: &[Option<&Path>]) -> Result {
+        if let Some(path) = &self.report {
+            if Target::new(path) == Target::Stdout {
+                return Err(Failure::Usage(
+                    "--report: a page is written to a file; name one, such as out.html".to_owned(),
+                ));
+            }
+            outputs::check("--report", path, inputs)?;
+        }
+        let Some(folder) = &self.plots else { return Ok(()) };
+        if folder.exists() && !folder.is_dir() {
+            return Err(Failure::Usage(format!("--plots: {} is a file; name a folder", folder.display())));
+        }
+        let place = if folder.is_dir() { folder.as_path() } else { folder.parent().unwrap_or(Path::new("")) };
+        Ok(check_target(&Target::new(place.join("picture.svg")))?)
+    }
+
+    /// Writes what is wanted of a page.
+    pub(crate) fn write(&self, page: &Page, session: &Session) -> Result {
+        if let Some(path) = &self.report {
+            atomic_write(path, |w| w.write_all(page.html().as_bytes()))?;
+            session.detail(format!("wrote {}", path.display()));
+        }
+        let Some(folder) = &self.plots else { return Ok(()) };
+        std::fs::create_dir_all(folder)
+            .map_err(|e| Failure::Failed(format!("--plots: {} cannot be made: {e}", folder.display())))?;
+        for (name, svg) in page.figures() {
+            let path = folder.join(format!("{name}.svg"));
+            atomic_write(&path, |w| w.write_all(svg.as_bytes()))?;
+            session.detail(format!("wrote {}", path.display()));
+        }
+        Ok(())
+    }
+}
+
+/// What a page says about itself, with what to do next: why, and what to type.
+pub(crate) fn about(next: impl IntoIterator<Item = (String, Option<String>)>) -> About {
+    About {
+        program: format!("lipmetric {}", env!("CARGO_PKG_VERSION")),
+        next: next.into_iter().map(|(why, command)| Next { why, command }).collect(),
+    }
+}
