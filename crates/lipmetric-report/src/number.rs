@@ -25,6 +25,16 @@ pub(crate) fn short(value: f64) -> String {
     if value < 0.0 && text != "0" { format!("−{text}") } else { text }
 }
 
+/// Nine significant digits, for figures that agree in many.
+pub(crate) fn precise(value: f64) -> String {
+    let size = value.abs();
+    if !(1e-3..1e9).contains(&size) {
+        return short(value);
+    }
+    let digits = (8 - size.log10().floor() as i32).max(0) as usize;
+    format!("{value:.digits$}").replace('-', "−")
+}
+
 /// An integer in the raised letters of Unicode.
 fn raised(power: &str) -> String {
     let letter = |c: char| match c {

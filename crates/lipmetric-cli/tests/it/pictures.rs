@@ -23,7 +23,21 @@ fn a_fit_has_a_page_and_its_model_is_the_same_without() {
     room.ok(&[&fit[..], &["m.lip", "--report", "fit.html", "--plots", "plots"]].concat());
     assert_eq!(room.read("plain.lip"), room.read("m.lip"), "a page changes no model");
     let text = page(&room, "fit.html");
-    figures(&text, &["before", "after", "objective", "gap-steps", "gap-seconds", "spectrum", "matrix", "weights", "local", "certified"]);
+    figures(
+        &text,
+        &[
+            "before",
+            "after",
+            "objective",
+            "gap-steps",
+            "gap-seconds",
+            "spectrum",
+            "matrix",
+            "weights",
+            "local",
+            "certified",
+        ],
+    );
     assert!(text.len() < 1_000_000, "{} bytes", text.len());
     assert!(text.contains("Support pairs") && text.contains("Certified: no distance of this form"));
     for name in ["after.svg", "weights.svg"] {
@@ -71,7 +85,18 @@ fn names_and_labels_that_are_markup_are_text() {
         table += &format!("{},{},{label}\n", (i * 7 % 11) as f64 + (i % 2) as f64 * 8.0, i * 5 % 13);
     }
     room.write("t.csv", table);
-    room.ok(&["fit", "t.csv", "--method", "lip-i", "--classifier", "extension", "--report", "t.html", "--plots", "plots"]);
+    room.ok(&[
+        "fit",
+        "t.csv",
+        "--method",
+        "lip-i",
+        "--classifier",
+        "extension",
+        "--report",
+        "t.html",
+        "--plots",
+        "plots",
+    ]);
     let text = page(&room, "t.html");
     figures(&text, &["plane-1", "plane-2", "after"]);
     assert!(!text.contains("<script>alert") && !text.contains("<img"), "markup came in");
@@ -102,7 +127,8 @@ fn rows_are_drawn_on_a_quick_map_with_and_without_labels() {
     let first = room.ok(&["datasets", "export", "haberman"]);
     let header = first.lines().next().unwrap();
     let columns: Vec<&str> = header.split(',').collect();
-    let rows: Vec<String> = first.lines().take(12).map(|l| l.split(',').take(columns.len() - 1).collect::<Vec<_>>().join(",")).collect();
+    let rows: Vec<String> =
+        first.lines().take(12).map(|l| l.split(',').take(columns.len() - 1).collect::<Vec<_>>().join(",")).collect();
     room.write("new.csv", rows.join("\n") + "\n");
     let out = room.run(&["plot", "h.lip", "new.csv", "-o", "new.svg"]);
     let told = String::from_utf8(out.stderr).unwrap();
@@ -128,5 +154,7 @@ fn two_coordinates_keep_the_distances_that_they_can() {
         assert!((d - e).abs() <= 1e-9 * (1.0 + d), "{d} and {e}");
         assert!(f <= d * (1.0 + 1e-9) && one[0].len() == 1);
     }
-    assert!(room.fails(2, &["transform", "--model", "h.lip", "--data", "haberman", "--dims", "99"]).contains("give 1 to"));
+    assert!(
+        room.fails(2, &["transform", "--model", "h.lip", "--data", "haberman", "--dims", "99"]).contains("give 1 to")
+    );
 }

@@ -20,13 +20,15 @@ pub(crate) struct Bar {
 
 /// Bars one below the other, from a value on.
 pub(crate) fn bars(figure: Figure, from: f64, across: &str, bars: &[Bar], head: [&str; 2]) -> Figure {
-    let names = bars.iter().map(|b| wide(&b.name)).fold(0.0, f64::max).min(0.42 * figure.width) + 10.0;
+    let names =
+        bars.iter().map(|b| wide(&b.name)).fold(0.0, |m: f64, w| m.max(1.14 * w)).min(0.55 * figure.width) + 12.0;
     let shown = bars.iter().map(|b| wide(&b.shown)).fold(0.0, f64::max) + 12.0;
     let frame = Frame { left: names, right: figure.width - shown, top: 6.0, bottom: 6.0 + PITCH * bars.len() as f64 };
     let top = bars.iter().map(|b| b.value).fold(from, f64::max);
     let scale = Scale::linear((from, if top > from { top } else { from + 1.0 }), frame.x());
     let mut figure = figure;
     figure.height = frame.bottom + if across.is_empty() { 8.0 } else { 24.0 };
+    let all_strong = bars.iter().all(|b| b.strong);
     for (k, bar) in bars.iter().enumerate() {
         let y = frame.top + PITCH * k as f64;
         let end = scale.at(bar.value.max(from));
@@ -34,7 +36,7 @@ pub(crate) fn bars(figure: Figure, from: f64, across: &str, bars: &[Bar], head: 
         let told = tip(&format!("{}: {}", bar.name, bar.shown));
         let rect = el("rect").class(class).at("x", frame.left).at("y", y + 4.0);
         figure.content.push(rect.at("width", (end - frame.left).max(1.0)).at("height", PITCH - 8.0).with(told));
-        let class = if bar.strong { "end heavy" } else { "end strong" };
+        let class = if bar.strong && !all_strong { "end heavy" } else { "end strong" };
         figure.content.push(label(&bar.name, names - 8.0, (frame.left - 8.0, y + 15.0), class));
         figure.content.push(text(&bar.shown, end + 6.0, y + 15.0, ""));
     }
@@ -52,12 +54,12 @@ pub(crate) fn bars(figure: Figure, from: f64, across: &str, bars: &[Bar], head: 
 
 /// Columns side by side, such as a spectrum.
 pub(crate) fn columns(figure: Figure, (across, up): (&str, &str), values: &[f64]) -> Figure {
-    let frame = Frame { left: 52.0, right: figure.width - 14.0, top: 30.0, bottom: figure.height - 46.0 };
+    let frame = Frame { left: 52.0, right: figure.width - 14.0, top: 34.0, bottom: figure.height - 46.0 };
     let top = values.iter().copied().fold(0.0, f64::max);
     let y = Scale::linear((0.0, if top > 0.0 { top } else { 1.0 }), frame.y()).rounded();
     let x = Scale::linear((0.5, values.len().max(4) as f64 + 0.5), frame.x());
     let mut figure = figure;
-    figure.content.extend(frame.axes((&Scale::linear((0.5, 0.5), frame.x()), ""), (&y, up)));
+    figure.content.extend(frame.up(&y, up));
     let width = (x.at(2.0) - x.at(1.0)) * 0.7;
     let mut table = Table::new([across, up]);
     let every = values.len().div_ceil(14).max(1);
@@ -78,7 +80,7 @@ pub(crate) fn columns(figure: Figure, (across, up): (&str, &str), values: &[f64]
 
 /// Box plots of shares, one below the other, with every value as a dot.
 pub(crate) fn boxes(figure: Figure, across: &str, rows: &[(String, Vec<f64>, bool)]) -> Figure {
-    let names = rows.iter().map(|r| wide(&r.0)).fold(0.0, f64::max).min(0.36 * figure.width) + 10.0;
+    let names = rows.iter().map(|r| wide(&r.0)).fold(0.0, |m: f64, w| m.max(1.14 * w)).min(0.36 * figure.width) + 12.0;
     let pitch = 26.0;
     let frame = Frame { left: names, right: figure.width - 18.0, top: 6.0, bottom: 6.0 + pitch * rows.len() as f64 };
     let (low, high) = extent(rows.iter().flat_map(|r| r.1.iter().map(|v| 100.0 * v)));
@@ -101,13 +103,13 @@ pub(crate) fn boxes(figure: Figure, across: &str, rows: &[(String, Vec<f64>, boo
         }
         let at = |q: f64| quantile(&sorted, q);
         let told = format!("{name}: median {}, from {} to {}", percent(at(0.5)), percent(at(0.0)), percent(at(1.0)));
-        figure
-            .content
-            .push(one_box(&scale, y, [0.0, 0.25, 0.5, 0.75, 1.0].map(|q| 100.0 * at(q)), *best).with(tip(&told)));
         for v in &sorted {
             let dot = el("circle").class(if *best { "dot c0" } else { "dot c5" });
             figure.content.push(dot.at("cx", scale.at(100.0 * v)).at("cy", y).at("r", 2.2));
         }
+        figure
+            .content
+            .push(one_box(&scale, y, [0.0, 0.25, 0.5, 0.75, 1.0].map(|q| 100.0 * at(q)), *best).with(tip(&told)));
         let cells = [0.0, 0.25, 0.5, 0.75, 1.0].map(|q| percent(at(q)));
         table.row([name.clone()].into_iter().chain(cells));
     }

@@ -7,7 +7,8 @@ use crate::number::{count, percent, short};
 pub(crate) fn heat(figure: Figure, names: &[String], values: &[Vec<f64>]) -> Figure {
     let n = names.len().max(1);
     let left = names.iter().map(|s| wide(s)).fold(0.0, f64::max).min(0.34 * figure.width) + 10.0;
-    let room = figure.width - left - 12.0;
+    // Turned names reach beyond the last column.
+    let room = figure.width - left - 54.0;
     let side = (room / n as f64).min(44.0);
     let above = names.iter().map(|s| wide(s)).fold(0.0, f64::max).min(90.0) * 0.75 + 16.0;
     let frame = Frame { left, right: left + side * n as f64, top: above, bottom: above + side * n as f64 };
@@ -78,7 +79,7 @@ fn legend(frame: &Frame, most: f64) -> Vec<Element> {
 /// Classes against predicted classes, with the counts.
 pub(crate) fn confusion(figure: Figure, names: &[String], counts: &[Vec<usize>]) -> Figure {
     let n = names.len().max(1);
-    let left = names.iter().map(|s| wide(s)).fold(0.0, f64::max).min(0.34 * figure.width) + 14.0;
+    let left = names.iter().map(|s| wide(s)).fold(0.0, f64::max).min(0.34 * figure.width).max(26.0) + 14.0;
     let side = ((figure.width - left - 12.0) / n as f64).min(92.0);
     let height = side.min(54.0);
     let frame = Frame { left, right: left + side * n as f64, top: 40.0, bottom: 40.0 + height * n as f64 };

@@ -3,7 +3,7 @@ use crate::scale::Scale;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// The width of a letter, about, in the letters of a figure.
-const LETTER: f64 = 6.6;
+const LETTER: f64 = 7.0;
 
 /// Where the data are within a figure.
 #[derive(Debug, Clone, Copy)]
@@ -30,16 +30,22 @@ impl Frame {
 
     /// Both axes, with grid lines for the values up.
     pub(crate) fn axes(&self, (x, across): (&Scale, &str), (y, up): (&Scale, &str)) -> Vec<Element> {
+        let mut out = self.up(y, up);
+        out.extend(self.below(x, across));
+        out
+    }
+
+    /// The values up alone, with grid lines.
+    pub(crate) fn up(&self, y: &Scale, name: &str) -> Vec<Element> {
         let ticks = y.ticks(5);
         let mut out = vec![line("grid", ticks.iter().map(|(v, _)| ((self.left, y.at(*v)), (self.right, y.at(*v)))))];
         out.push(line("axis", [((self.left, self.bottom), (self.right, self.bottom))]));
         for (value, shown) in &ticks {
             out.push(text(shown, self.left - 6.0, y.at(*value) + 4.0, "end"));
         }
-        out.extend(self.below(x, across));
         // Above its axis, where it need not be turned to be read.
-        if !up.is_empty() {
-            out.push(text(up, self.left - 6.0_f64.min(self.left), self.top - 10.0, "strong"));
+        if !name.is_empty() {
+            out.push(text(name, 8.0, self.top - 14.0, "strong"));
         }
         out
     }

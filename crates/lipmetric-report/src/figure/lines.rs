@@ -85,20 +85,22 @@ pub(crate) fn curves(
     series: &[Series],
     marked: Option<(f64, &str)>,
 ) -> Figure {
-    let frame = Frame { left: 52.0, right: figure.width - 16.0, top: 62.0, bottom: figure.height - 46.0 };
+    let mut frame = Frame { left: 52.0, right: figure.width - 16.0, top: 34.0, bottom: figure.height - 46.0 };
+    let (key, deep) = key(series, &frame);
+    frame.top += deep;
     let xs = series.iter().flat_map(|s| s.points.iter().map(|p| p.0));
     let ys = series.iter().flat_map(|s| s.points.iter().map(|p| p.1).chain(s.band.iter().flat_map(|b| [b.0, b.1])));
     let sx = x.scale(xs, frame.x(), false);
     let sy = y.scale(ys, frame.y(), true);
     let mut figure = figure;
-    figure.content.push(key(series, &frame));
+    figure.content.push(key);
     figure.content.extend(frame.axes((&sx, &x.label), (&sy, &y.label)));
     if let Some((at, name)) = marked {
         let place = sx.at(at);
         figure.content.push(line("marked", [((place, frame.top), (place, frame.bottom))]));
         let half = wide(name) / 2.0;
         let middle = place.clamp(frame.left + half, (frame.right - half).max(frame.left + half));
-        figure.content.push(text(name, middle, frame.top + 12.0, "mid strong halo"));
+        figure.content.push(text(name, middle, frame.top - 6.0, "mid strong halo"));
     }
     for s in series {
         figure.content.extend(curve(s, (&sx, &sy), y.log));
@@ -139,8 +141,8 @@ fn curve(s: &Series, (sx, sy): (&Scale, &Scale), log: bool) -> Vec<Element> {
     out
 }
 
-/// Names beside their strokes, in a row, or in more where they are long.
-fn key(series: &[Series], frame: &Frame) -> Element {
+/// Names beside their strokes, in a row, or in more where they are long; and how high that is.
+fn key(series: &[Series], frame: &Frame) -> (Element, f64) {
     let mut group = el("g");
     let (mut x, mut y) = (8.0, 14.0);
     for s in series.iter().filter(|s| !s.name.is_empty()) {
@@ -158,7 +160,8 @@ fn key(series: &[Series], frame: &Frame) -> Element {
         group.push(text(&s.name, x + 28.0, y, ""));
         x += needs + 16.0;
     }
-    group
+    let deep = if x > 8.0 { y + 8.0 } else { 0.0 };
+    (group, deep)
 }
 
 fn table(across: &str, series: &[Series]) -> Table {

@@ -126,7 +126,7 @@ fn axes(drawn: &Drawn<'_>, frame: &Frame, sx: &Scale, sy: &Scale) -> Vec<Element
     let above = named(drawn.map, 1, drawn.direction);
     vec![
         group,
-        label(&below, wide, (frame.middle(), frame.bottom + 36.0), "mid strong xname"),
+        label(&below, WIDTH - 16.0, (WIDTH / 2.0, frame.bottom + 36.0), "mid strong xname"),
         label(&above, wide + 30.0, (8.0, frame.top - 12.0), "strong yname"),
     ]
 }

@@ -13,7 +13,7 @@ pub(crate) fn ranks(figure: Figure, methods: &[String], average: &[f64], differe
     let widest = methods.iter().map(|m| wide(m)).fold(0.0, f64::max) + 48.0;
     let side = widest.min(0.3 * figure.width);
     let half = k.div_ceil(2);
-    let line_y = 56.0;
+    let line_y = 62.0;
     let first = line_y + 18.0 + 9.0 * groups.len() as f64;
     let mut figure = figure;
     figure.height = first + 20.0 * half as f64 + 10.0;
@@ -27,9 +27,9 @@ pub(crate) fn ranks(figure: Figure, methods: &[String], average: &[f64], differe
     }
     let reach = scale.at(1.0 + difference).min(frame.right);
     let ends =
-        [((frame.left, 18.0), (reach, 18.0)), ((frame.left, 14.0), (frame.left, 22.0)), ((reach, 14.0), (reach, 22.0))];
+        [((frame.left, 22.0), (reach, 22.0)), ((frame.left, 18.0), (frame.left, 26.0)), ((reach, 18.0), (reach, 26.0))];
     figure.content.push(line("rule", ends));
-    figure.content.push(text(&format!("critical difference {}", short(difference)), reach + 8.0, 22.0, "strong"));
+    figure.content.push(text(&format!("critical difference {}", short(difference)), frame.left, 12.0, "strong"));
     for (place, &m) in order.iter().enumerate() {
         let (x, on_left) = (scale.at(average[m]), place < half);
         let row = if on_left { place } else { k - 1 - place };

@@ -76,7 +76,10 @@ fn glance(sheet: &mut Sheet, view: &ComparisonView) {
             }
             None => format!("The best or as good on {} of {sets}.", wins(top)),
         };
-        sheet.glance("Ahead", &view.methods[top], &words);
+        let tied = view.ranks.as_ref().is_some_and(|r| r.p > view.level);
+        let words = if tied { format!("{words} The ranks show no difference between the methods.") } else { words };
+        let question = if view.ranks.is_some() { "First by rank" } else { "Most often best" };
+        sheet.glance(question, &view.methods[top], &words);
     }
     if let Some(against) = &view.against {
         let better: usize = view.verdicts.iter().filter(|v| v.3 == "better").count();
@@ -96,7 +99,7 @@ fn glance(sheet: &mut Sheet, view: &ComparisonView) {
     let words = if refused == 0 {
         "Every method was fitted on every split.".to_owned()
     } else {
-        format!("{refused} cells have no result.")
+        format!("{} no result.", if refused == 1 { "1 cell has".to_owned() } else { format!("{refused} cells have") })
     };
     sheet.glance(
         "How much was run",

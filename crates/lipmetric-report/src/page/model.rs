@@ -7,7 +7,7 @@ use crate::figure::map::{Drawn, circle, map};
 use crate::figure::plane::plane;
 use crate::figure::{Figure, Table};
 use crate::markup::{Element, el};
-use crate::number::{count, counted, percent, short};
+use crate::number::{count, counted, percent, precise, short};
 use lipmetric::view::{How, ModelView, Step, SupportView};
 
 /// Bars of features before the others are asked for.
@@ -171,9 +171,10 @@ fn fit(sheet: &mut Sheet, view: &ModelView) {
     let e = &view.ending;
     sheet.section("fit", "The fit", "");
     let mut rows = vec![("ended", e.status.clone())];
-    for (name, value) in
-        [("objective", e.objective), ("lower bound", e.bound), ("certified gap", e.gap), ("c", e.c), ("c_max", e.c_max)]
-    {
+    for (name, value) in [("objective", e.objective), ("lower bound", e.bound)] {
+        rows.extend(value.map(|v| (name, precise(v))));
+    }
+    for (name, value) in [("certified gap", e.gap), ("c", e.c), ("c_max", e.c_max)] {
         rows.extend(value.map(|v| (name, short(v))));
     }
     if e.iterations > 0 {
