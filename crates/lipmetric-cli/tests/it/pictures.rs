@@ -12,7 +12,9 @@ fn figures(page: &str, ids: &[&str]) {
         assert!(page.contains(&format!("<figure id=\"{id}\"")), "no figure {id}");
     }
     assert!(!page.contains("NaN") && page.starts_with("<!doctype html>") && page.ends_with("</html>\n"));
-    assert!(!page.contains("http://") && !page.contains("https://"), "the page needs nothing from elsewhere");
+    // The name of SVG's namespace is no address that anything is fetched from.
+    let rest = page.replace("http://www.w3.org/2000/svg", "");
+    assert!(!rest.contains("http://") && !rest.contains("https://"), "the page needs nothing from elsewhere");
 }
 
 #[test]
@@ -123,7 +125,6 @@ fn rows_are_drawn_on_a_quick_map_with_and_without_labels() {
     room.ok(&["plot", "h.lip", "--data", "haberman", "-o", "map.svg"]);
     let map = page(&room, "map.svg");
     assert_eq!(map.matches("<use ").count(), 306 + 2, "a mark for each row, and for each class");
-    room.write("new.csv", "age,year,nodes\n30,64,1\n70,58,20\n");
     let first = room.ok(&["datasets", "export", "haberman"]);
     let header = first.lines().next().unwrap();
     let columns: Vec<&str> = header.split(',').collect();

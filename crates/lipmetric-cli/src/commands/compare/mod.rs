@@ -52,7 +52,7 @@ Examples:
   lipmetric datasets export voting -o votes.csv
   lipmetric compare votes.csv --methods nn,lmnn --k 3 --csv
   lipmetric compare echo --methods nn,lip-i --latex -o table.tex
-  lipmetric compare echo fertility --methods nn,lip-i,lmnn --repeats 3 --report compare.html")]
+  lipmetric compare echo fertility --methods nn,lmnn --report two.html")]
 pub(crate) struct Args {
     /// Bundled data sets by name, or files (label in the last column unless --label says otherwise)
     #[arg(value_name = "DATA")]
