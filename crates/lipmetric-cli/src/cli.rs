@@ -1,8 +1,8 @@
 //! What can be typed.
 
 use crate::commands::{
-    compare, completions, datasets, evaluate, export, fit, inspect, man, margins, neighbours, path, plot, predict, transform,
-    verify,
+    compare, completions, datasets, evaluate, export, fit, inspect, man, margins, neighbours, path, plot, predict,
+    transform, verify,
 };
 use clap::{ArgAction, Args, Parser, Subcommand};
 
