@@ -268,7 +268,7 @@ fn describe(origin: &str, report: &Report<'_>, model: &Model) -> String {
         text += &super::margins::describe_margins(margins);
         text += "\n";
     }
-    text += &draw::room().map_or_else(String::new, |width| drawn(model, width));
+    text += &draw::room().map_or_else(String::new, |width| drawn(model, width) + &drawn_weights(model, width));
     let mut facts = TextTable::new(vec![Align::Left, Align::Left]);
     facts.row(["seconds", &format!("{:.3}", report.seconds)]);
     if let Some(path) = &report.model {
@@ -282,7 +282,7 @@ const DRAWN_FEATURES: usize = 8;
 /// Rows whose local ratios are drawn at most.
 const DRAWN_ROWS: usize = 2000;
 
-/// Small pictures of a metric: its spectrum, the weights of its features, the local ratios of its rows.
+/// Small pictures of a metric: its spectrum and the local ratios of its rows.
 pub(crate) fn drawn(model: &Model, width: usize) -> String {
     let mut text = String::new();
     if model.metric.is_euclidean() {
@@ -297,13 +297,20 @@ pub(crate) fn drawn(model: &Model, width: usize) -> String {
         let counts: Vec<f64> = seen.local.counts.iter().map(|&c| c as f64).collect();
         text += &format!("local ratios  0 {:20} 1\n", draw::columns(&counts, 20));
     }
+    text
+}
+
+/// The features with the largest weights, as bars.
+fn drawn_weights(model: &Model, width: usize) -> String {
+    if model.metric.is_euclidean() {
+        return String::new();
+    }
     let (names, diagonal) = (model.preparation.feature_names(), model.metric.diagonal());
     let mut order: Vec<usize> = (0..diagonal.len()).collect();
     order.sort_by(|&i, &j| diagonal[j].total_cmp(&diagonal[i]));
     let row = |&j: &usize| (names[j].clone(), diagonal[j], short(diagonal[j]));
-    text += "features by weight\n";
-    text += &draw::bars(&order.iter().take(DRAWN_FEATURES).map(row).collect::<Vec<_>>(), 0.0, width);
-    text + "\n"
+    let bars = draw::bars(&order.iter().take(DRAWN_FEATURES).map(row).collect::<Vec<_>>(), 0.0, width);
+    format!("features by weight\n{bars}\n")
 }
 
 /// What becomes of each column.
