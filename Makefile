@@ -18,7 +18,7 @@ format:
 
 # What would be published, without building it again.
 package:
-	$(CARGO) package --quiet --locked --no-verify --allow-dirty -p lipmetric -p lipmetric-io -p lipmetric-report -p lipmetric-cli
+	$(CARGO) package --quiet --locked --no-verify --allow-dirty -p lipmetric -p lipmetric-io -p lipmetric-report -p lipmetric-cli -p lipmetric-linfa
 
 lint:
 	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
@@ -39,7 +39,7 @@ smoke: program
 
 # The library's examples, as the tests have built them.
 examples: program
-	for name in classify certify choose; do $(dir $(PROGRAM))examples/$$name || exit 1; done
+	for name in classify certify choose linfa; do $(dir $(PROGRAM))examples/$$name || exit 1; done
 
 # The pages in a real browser; Debian's Chromium is installed where there is none. Screenshots are in target/browser.
 browser: program

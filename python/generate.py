@@ -26,7 +26,7 @@ HERE = pathlib.Path(__file__).parent / "lipmetric"
 CLASSES = {"auto": "AutoMetric"}
 
 TITLES = {
-    "auto": "The Euclidean distance, unless another one is better by cross-validation.",
+    "auto": "A distance and what predicts by it, chosen together by cross-validation: what `lipmetric fit` does.",
     "lip": "Lip^D or Lip^I: the distance that maximises the Lipschitz margin ratio, to a certified gap.",
     "lip-local": "Lip^I by near pairs: margins and distances between neighbours only.",
     "lmnn": "Large margin nearest neighbours, to a certified gap.",
@@ -76,7 +76,7 @@ RANDOM = "Decides what is random, or which rows are held out together: a number 
 
 COMMON: list[tuple[str, str, str, str]] = [
     ("classifier", "Any", "'nearest'", "What predicts: `\"nearest\"`, the vote of the nearest training rows; `\"extension\"`, the paper's "
-     "function; `\"smooth\"`, a smooth function of the distances; of AutoMetric also `\"auto\"`, whichever of votes and a smooth "
+     "function; `\"smooth\"`, a smooth function of the distances; `\"auto\"`, of AutoMetric alone, whichever of votes and a smooth "
      "function predicts held-out rows better; or a dictionary with a classifier and its parameters."),
     ("k", "int | str", "1", "How many neighbours vote; `\"auto\"` chooses."),
     ("weights", "str", "'uniform'", "Whether votes count the same (`\"uniform\"`) or by the inverse of the distance (`\"distance\"`)."),
@@ -167,7 +167,8 @@ def common(method: str, extension: bool) -> list[tuple[str, str, str, str]]:
             continue
         if extension and name in ("classifier", "k", "weights"):
             continue
-        out.append((name, kind, "'auto'" if (name, method) == ("k", "auto") else default, text))
+        chosen = method == "auto" and name in ("classifier", "k")
+        out.append((name, kind, "'auto'" if chosen else default, text))
     return [*CALIBRATED, *out] if extension else out
 
 
@@ -223,7 +224,7 @@ def reference(classes: dict[str, tuple[str, str, bool]]) -> str:
     for name, (method, title, extension) in classes.items():
         lines += ["", f"## {name}", "", title, ""]
         shared = {parameter for parameter, *_ in COMMON}
-        own = [*parameters(method), *(p for p in common(method, extension) if p[0] not in shared or (p[0], p[2]) == ("k", "'auto'"))]
+        own = [*parameters(method), *(p for p in common(method, extension) if p[0] not in shared or (p[0], p[2]) in (("k", "'auto'"), ("classifier", "'auto'")))]
         if not own:
             lines += ["It has no parameters of its own."]
             continue

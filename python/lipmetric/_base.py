@@ -10,21 +10,27 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_consistent_length,
+    check_is_fitted,
+    column_or_1d,
+    validate_data,
+)
 
-from ._core import Model, counterfactuals_of, fit_native, request_for, warn_unless_converged
-from ._frames import class_name, columns_of, is_frame, label_name
-from ._parameters import call, threads_of, to_spec
+from ._core import Model, ask, counterfactuals_of, fit_native, mapped, request_for, warn_unless_converged
+from ._frames import chosen_rows, class_name, columns_of, is_frame, is_single, label_name
+from ._parameters import threads_of, to_spec
 
 Array = npt.NDArray[np.float64]
 
 
-def settle_ties(scores: Array, codes: npt.NDArray[Any]) -> Array:
-    """The same scores, but of classes with the same one that which was predicted is ahead, by as little as can be."""
+def settle_ties(scores: Array, codes: npt.NDArray[Any], ahead: float = 0.0) -> Array:
+    """The same scores, but the predicted class is ahead of all others, by as little as can be or by this part."""
     rows = np.arange(len(codes))
     top = scores.max(axis=1)
     behind = scores.argmax(axis=1) != codes
-    scores[rows[behind], codes[behind]] = np.nextafter(top[behind], np.inf)
+    scores[rows[behind], codes[behind]] = np.nextafter(top[behind] * (1.0 + ahead), np.inf)
     return scores
 
 
@@ -44,6 +50,9 @@ class Predicting(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     classes_: npt.NDArray[Any]
     n_features_in_: int
     n_jobs: int | None
+    #: The rows that were fitted, by their numbers; ``None`` where all were.
+    _numbers: npt.NDArray[np.intp] | None
+    _n_rows: int
 
     def _recipe(self) -> dict[str, Any]:
         """The parameters that are no parameters of the method."""
@@ -84,7 +93,34 @@ class Predicting(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _ask(self, what: Callable[..., Any], X: Any) -> Any:
         """Asks the model about rows; its messages name parameters as Python does."""
-        return call(what, self._rows(X), getattr(self, "unseen", "error"), threads_of(self.n_jobs))
+        return ask(what, self._rows(X), getattr(self, "unseen", "error"), threads_of(self.n_jobs))
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        rows, labels = self._read(X, y)
+        weights = None if sample_weight is None else _check_sample_weight(sample_weight, labels, dtype=np.float64)
+        self._numbers, self._n_rows = None, len(labels)
+        if weights is not None and (weights == 0.0).any():
+            # As if they were not there; what tells of rows still counts all of them.
+            self._numbers = np.flatnonzero(weights)
+            rows, labels, weights = chosen_rows(rows, self._numbers), labels[self._numbers], weights[self._numbers]
+        self.classes_, codes = np.unique(labels, return_inverse=True)
+        names = [class_name(c) for c in self.classes_.tolist()]
+        spec, start = self._spec()
+        recipe = self._recipe()
+        watched = {name: recipe.pop(name) for name in ("verbose", "callback") if name in recipe}
+        if recipe.pop("warm_start", False) and start is None:
+            start = getattr(self, "components_", None)
+        request = request_for(spec, label=label_name(y, rows), **recipe)
+        coded = (names, codes.reshape(-1).astype(np.uint32))
+        try:
+            model = fit_native(rows, coded, request, start=start, weights=weights, **watched)
+        except BaseException as error:
+            if isinstance(getattr(error, "model", None), Model):
+                self._adopt(error.model)  # type: ignore[attr-defined]
+            raise
+        self._adopt(model)
+        warn_unless_converged(model, type(self).__name__, 3)
+        return self
 
     def fit(self, X: Any, y: Any) -> Any:
         """Learns from labelled rows.
@@ -101,24 +137,7 @@ class Predicting(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self
             The fitted estimator. After Ctrl-C it holds the best that was found, and ``KeyboardInterrupt`` is raised.
         """
-        rows, labels = self._read(X, y)
-        self.classes_, codes = np.unique(labels, return_inverse=True)
-        names = [class_name(c) for c in self.classes_.tolist()]
-        spec, start = self._spec()
-        recipe = self._recipe()
-        watched = {name: recipe.pop(name) for name in ("verbose", "callback") if name in recipe}
-        if recipe.pop("warm_start", False) and start is None:
-            start = getattr(self, "components_", None)
-        request = request_for(spec, label=label_name(y, rows), **recipe)
-        try:
-            model = fit_native(rows, (names, codes.reshape(-1).astype(np.uint32)), request, start=start, **watched)
-        except BaseException as error:
-            if isinstance(getattr(error, "model", None), Model):
-                self._adopt(error.model)  # type: ignore[attr-defined]
-            raise
-        self._adopt(model)
-        warn_unless_converged(model, type(self).__name__, 2)
-        return self
+        return self._fit(X, y)
 
     def _adopt(self, model: Model) -> None:
         """Takes over what was learned."""
@@ -136,12 +155,18 @@ class Predicting(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Array:
-        """The share of the neighbours' votes for each class or, where a function predicts, its calibrated probability. The
-        predicted class is ahead by the smallest number that there is where several have the same share."""
+        """The share of the neighbours' votes for each class or, where a function predicts, its calibrated probability.
+
+        The predicted class is the most probable one. Where several have the same share of the votes, it is ahead by the smallest
+        number that there is; where classes are calibrated apart and another comes out ahead, it is raised to that one.
+        """
         told = self._ask(self._native.explain, X)
         if told["shares"] is None:
             raise ValueError("there are no probabilities: too few rows could be held out to calibrate them")
-        return settle_ties(told["shares"], told["code"]) if self._votes() else told["shares"]
+        if self._votes():
+            return settle_ties(told["shares"], told["code"])
+        shares = settle_ties(told["shares"], told["code"], 1e-9)
+        return np.asarray(shares / shares.sum(axis=1, keepdims=True))
 
     def decision_function(self, X: Any) -> Array:
         """A score for each class, the largest of which is predicted: the value of the function, or the share of the votes. For
@@ -206,6 +231,26 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Predictin
         self.c_, self.c_max_ = outcome["c"], outcome["c_max"]
         self.history_ = model.history
 
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Learns from labelled rows.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features), or a frame of pandas or polars
+            Numbers; NaN is a missing value. The columns of a frame may be categories and truth values, too.
+        y : array of shape (n_samples,)
+            The class of each row: numbers or texts.
+        sample_weight : array of shape (n_samples,), optional
+            How much each row counts while the distance is learned. A row of weight 0 is left out altogether; otherwise
+            scaling and prediction take every row as it is.
+
+        Returns
+        -------
+        self
+            The fitted estimator. After Ctrl-C it holds the best that was found, and ``KeyboardInterrupt`` is raised.
+        """
+        return self._fit(X, y, sample_weight)
+
     @property
     def _n_features_out(self) -> int:
         return int(self.components_.shape[0])
@@ -216,9 +261,8 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Predictin
         It is ``X @ components_.T``, shifted by the mean where the features are scaled (``scaling``). Single precision stays
         single precision.
         """
-        mapped = self._ask(self._native.transform, X)
-        single = getattr(X, "dtype", None) == np.float32
-        return mapped.astype(np.float32) if single else mapped
+        rows = self._rows(X)
+        return mapped(self._native, rows, getattr(self, "unseen", "error"), threads_of(self.n_jobs), is_single(rows))
 
     def get_mahalanobis_matrix(self) -> Array:
         """``M = L.T @ L``, on the features as given."""
@@ -253,7 +297,7 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Predictin
         """How far each row may move before its predicted class can change, certified; see :meth:`lipmetric.Model.radii`."""
         rows = self._rows(X)
         unseen, threads = getattr(self, "unseen", "error"), threads_of(self.n_jobs)
-        return np.asarray(call(self._native.radii, rows, (norm, space, kind), unseen, threads)[1])
+        return np.asarray(ask(self._native.radii, rows, (norm, space, kind), unseen, threads)[1])
 
     def counterfactual(self, X: Any, *, space: str = "input") -> dict[str, Any]:
         """The nearest row of another class for each row; see :meth:`lipmetric.Model.counterfactuals`."""
@@ -265,7 +309,17 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Predictin
     def values_(self) -> Array | None:
         """The learned function on the training rows, for each row's own class; ``None`` where none was learned."""
         check_is_fitted(self)
-        return self.model_.values
+        values = self.model_.values
+        if values is None or self._numbers is None:
+            return values
+        return self._numbered(values)
+
+    def _numbered(self, values: Array) -> Array:
+        """Values of the fitted rows as values of all rows: NaN for those that were left out."""
+        assert self._numbers is not None
+        every = np.full(self._n_rows, np.nan)
+        every[self._numbers] = values
+        return every
 
     @property
     def suspect_rows_(self) -> npt.NDArray[np.intp] | None:
@@ -286,7 +340,10 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Predictin
     def support_pairs_(self) -> list[tuple[int, int, str, float]] | None:
         """The pairs of rows that determine the optimum; ``None`` unless the fit kept its certificate."""
         check_is_fitted(self)
-        return self.model_.support_pairs
+        pairs, numbers = self.model_.support_pairs, self._numbers
+        if pairs is None or numbers is None:
+            return pairs
+        return [(int(numbers[a]), int(numbers[b]), what, weight) for a, b, what, weight in pairs]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

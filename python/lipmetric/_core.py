@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _lipmetric
-from ._frames import class_name, is_frame, label_name, labels_of, named_classes, rows_of
+from ._frames import class_name, is_frame, is_single, label_name, labels_of, named_classes, rows_of
 from ._parameters import base_spec, call, threads_of, to_classifier, to_json, to_spec
 
 Array = npt.NDArray[np.float64]
@@ -80,6 +80,49 @@ class Progress:
 def listening(verbose: int, callback: Callback | None) -> Progress | None:
     """What hears of a fit; none where nobody asked, so that the fit is not held up."""
     return Progress(verbose, callback) if verbose or callback is not None else None
+
+
+#: Numbers that are handed over at once.
+BATCH = 2**18
+
+
+def batches(rows: Any) -> list[Any]:
+    """An array in batches, so that a large one is never copied whole; columns of a frame are one batch."""
+    if not isinstance(rows, np.ndarray):
+        return [rows]
+    step = max(1, BATCH // max(1, rows.shape[1]))
+    return [rows[at : at + step] for at in range(0, max(1, len(rows)), step)]
+
+
+def joined(parts: list[Any]) -> Any:
+    """The answers about batches as one: arrays, or dictionaries and tuples of them."""
+    first = parts[0]
+    if len(parts) == 1 or first is None:
+        return first
+    if isinstance(first, dict):
+        return {key: joined([part[key] for part in parts]) for key in first}
+    if isinstance(first, tuple):
+        return tuple(joined(list(of)) for of in zip(*parts, strict=True))
+    return np.concatenate(parts)
+
+
+def ask(what: Callable[..., Any], rows: Any, *args: Any) -> Any:
+    """Asks a model about rows."""
+    return joined([call(what, batch, *args) for batch in batches(rows)])
+
+
+def mapped(native: Any, rows: Any, unseen: str, threads: int | None, single: bool) -> npt.NDArray[Any]:
+    """The rows as the learned map gives them, of single precision if that is asked for."""
+    dtype = np.float32 if single else np.float64
+    out = np.empty((0, 0), dtype=dtype)
+    at = 0
+    for batch in batches(rows):
+        part = call(native.transform, batch, unseen, threads)
+        if at == 0:
+            out = np.empty((len(rows) if isinstance(rows, np.ndarray) else len(part), part.shape[1]), dtype=dtype)
+        out[at : at + len(part)] = part
+        at += len(part)
+    return out
 
 
 class Model:
@@ -226,11 +269,11 @@ class Model:
         >>> lipmetric.fit(X, y, method="nn").predict(X[:3])
         array([1, 1, 1])
         """
-        return self.classes[self._native.predict(rows_of(X), unseen)]
+        return np.asarray(self.classes[ask(self._native.predict, rows_of(X), unseen)])
 
     def predict_proba(self, X: Any, *, unseen: str = "error") -> Array:
         """A row for each row: the share of the votes of each class or, of a function, its calibrated probability."""
-        shares = self._native.explain(rows_of(X), unseen)["shares"]
+        shares = ask(self._native.explain, rows_of(X), unseen)["shares"]
         if shares is None and len(X) > 0:
             raise ValueError("the model has no probabilities, as no rows could be held out to calibrate them; see `explain`")
         return np.empty((0, len(self.classes))) if shares is None else shares
@@ -239,7 +282,7 @@ class Model:
         """What each prediction rests on: ``code`` (of the class), ``shares``, ``values``, ``neighbours`` and their
         ``distances``, the distance to the ``nearest`` row, and the ``margin``: how much farther the nearest row of another
         class is than that of the predicted one."""
-        told = dict(self._native.explain(rows_of(X), unseen))
+        told = dict(ask(self._native.explain, rows_of(X), unseen))
         if told["neighbours"] is not None:
             told["neighbours"] = told["neighbours"].astype(np.intp)
         return told
@@ -257,7 +300,7 @@ class Model:
         >>> bool((model.radii(X, space="input", norm="linf") >= 0).all())
         True
         """
-        return np.asarray(call(self._native.radii, rows_of(X), (norm, space, kind), unseen)[1])
+        return np.asarray(ask(self._native.radii, rows_of(X), (norm, space, kind), unseen)[1])
 
     def counterfactuals(self, X: Any, *, space: str = "input", unseen: str = "error") -> dict[str, Any]:
         """The nearest row of another class for each row, where only numbers change: ``classes``, ``distance``, ``rows`` and
@@ -277,12 +320,13 @@ class Model:
         """
         if isinstance(k, bool) or int(k) != k or k < 1:
             raise ValueError(f"`k`: {k!r} is no number of neighbours; give a whole number from 1 on")
-        found = call(self._native.neighbours, rows_of(X), int(k), unseen)
+        found = ask(self._native.neighbours, rows_of(X), int(k), unseen)
         return {"rows": found["rows"], "labels": self.classes[found["codes"]], "distances": found["distances"]}
 
-    def transform(self, X: Any, *, unseen: str = "error") -> Array:
-        """The rows as the learned map gives them: Euclidean distances between them are the learned ones."""
-        return self._native.transform(rows_of(X), unseen)
+    def transform(self, X: Any, *, unseen: str = "error") -> npt.NDArray[Any]:
+        """The rows as the learned map gives them: Euclidean distances between them are the learned ones. Single precision stays
+        single precision."""
+        return mapped(self._native, rows_of(X), unseen, None, is_single(X))
 
     def map(self) -> dict[str, Any]:
         """The learned map as any program can apply it, without this package: how each column becomes numbers, and the matrix. As
@@ -333,7 +377,7 @@ class Model:
 
 def counterfactuals_of(native: Any, rows: Any, space: str, unseen: str, threads: int | None, classes: Any) -> dict[str, Any]:
     """Counterfactuals with the names of their classes, ``None`` where there is none."""
-    found = dict(call(native.counterfactuals, rows, space, unseen, threads))
+    found = dict(ask(native.counterfactuals, rows, space, unseen, threads))
     codes = found.pop("code")
     return {"classes": [None if code < 0 else classes[code] for code in codes], **found}
 
@@ -372,6 +416,7 @@ def fit_native(
     *,
     start: Any = None,
     triplets: Any = None,
+    weights: Any = None,
     verbose: int = 0,
     callback: Callback | None = None,
 ) -> Model:
@@ -381,8 +426,10 @@ def fit_native(
         start = np.asarray(start, dtype=np.float64)
     if triplets is not None:
         triplets = np.asarray(triplets, dtype=np.int64).tolist()
+    if weights is not None:
+        weights = np.asarray(weights, dtype=np.float64).tolist()
     try:
-        return Model(call(_lipmetric.fit, rows, labels, request, start, triplets, listener))
+        return Model(call(_lipmetric.fit, rows, labels, request, start, triplets, listener, weights))
     except BaseException as error:
         if isinstance(getattr(error, "model", None), _lipmetric.Model):
             error.model = Model(error.model)  # type: ignore[attr-defined]
@@ -404,11 +451,12 @@ def fit(
     y: Any,
     method: str | Mapping[str, Any] = "auto",
     *,
-    classifier: Any = "nearest",
+    classifier: Any = None,
     k: int | str | None = None,
     weights: str = "uniform",
     scaling: str = "standard",
     fill: str = "median",
+    sample_weight: Any = None,
     certificate: bool = False,
     triplets: Any = None,
     start: Any = None,
@@ -422,8 +470,12 @@ def fit(
 
     ``X`` is an array of numbers (NaN where one is missing), or a frame of pandas or polars whose columns may be numbers, truth
     values or categories. ``method`` is a name such as ``"auto"``, ``"lip-d"`` or ``"lmnn"``, or a whole spec as
-    ``Model.spec`` has it; ``params`` are its parameters by the names of the estimators. ``k`` neighbours vote, ``"auto"`` if
-    the method is; ``classifier="extension"`` predicts by the paper's function.
+    ``Model.spec`` has it; ``params`` are its parameters by the names of the estimators.
+
+    ``classifier`` says what predicts: ``"nearest"``, a vote of ``k`` neighbours; ``"smooth"``, a smooth function of the
+    distances; ``"extension"``, the paper's function. The method ``"auto"`` chooses it together with the distance unless it is
+    given, or ``k`` is; other methods take one neighbour. ``sample_weight`` is how much each row counts while the distance is
+    learned.
 
     A fit that ends early warns and keeps the best metric so far. Ctrl-C stops it within a moment; the ``KeyboardInterrupt`` has
     the best model so far as its ``model``.
@@ -442,10 +494,13 @@ def fit(
     else:
         spec, init = to_spec(base_spec(method), params, classes)
     rows = rows_of(X)
+    chooses = spec["method"] == "auto"
+    if classifier is None:
+        classifier = "auto" if chooses and k is None and weights == "uniform" else "nearest"
     request = request_for(
         spec,
         classifier=classifier,
-        k=("auto" if spec["method"] == "auto" else 1) if k is None else k,
+        k=("auto" if chooses else 1) if k is None else k,
         weights=weights,
         scaling=scaling,
         fill=fill,
@@ -461,6 +516,7 @@ def fit(
         request,
         start=init if start is None else start,
         triplets=triplets,
+        weights=sample_weight,
         verbose=verbose,
         callback=callback,
     )

@@ -27,7 +27,7 @@ __all__ = [
 
 
 class AutoMetric(MetricLearner):
-    """The Euclidean distance, unless another one is better by cross-validation.
+    """A distance and what predicts by it, chosen together by cross-validation: what `lipmetric fit` does.
 
     Parameters
     ----------
@@ -37,9 +37,9 @@ class AutoMetric(MetricLearner):
         What is made as large as can be on held-out rows: accuracy, balanced accuracy, the log-likelihood or the AUC.
     metrics : Sequence[str], default=()
         The learned distances that are tried beside the Euclidean one; all where the list is empty.
-    classifier : Any, default='nearest'
+    classifier : Any, default='auto'
         What predicts: `"nearest"`, the vote of the nearest training rows; `"extension"`, the paper's function;
-        `"smooth"`, a smooth function of the distances; of AutoMetric also `"auto"`, whichever of votes and a smooth
+        `"smooth"`, a smooth function of the distances; `"auto"`, of AutoMetric alone, whichever of votes and a smooth
         function predicts held-out rows better; or a dictionary with a classifier and its parameters.
     k : int | str, default='auto'
         How many neighbours vote; `"auto"` chooses.
@@ -81,7 +81,7 @@ class AutoMetric(MetricLearner):
         random_state: Any = None,
         scoring: str = 'accuracy',
         metrics: Sequence[str] = (),
-        classifier: Any = 'nearest',
+        classifier: Any = 'auto',
         k: int | str = 'auto',
         weights: str = 'uniform',
         scaling: str = 'standard',
@@ -165,7 +165,7 @@ class Lip(MetricLearner):
         Decides what is random, or which rows are held out together: a number or a generator of NumPy; None is 0.
     classifier : Any, default='nearest'
         What predicts: `"nearest"`, the vote of the nearest training rows; `"extension"`, the paper's function;
-        `"smooth"`, a smooth function of the distances; of AutoMetric also `"auto"`, whichever of votes and a smooth
+        `"smooth"`, a smooth function of the distances; `"auto"`, of AutoMetric alone, whichever of votes and a smooth
         function predicts held-out rows better; or a dictionary with a classifier and its parameters.
     k : int | str, default=1
         How many neighbours vote; `"auto"` chooses.
@@ -303,7 +303,7 @@ class LipLocal(MetricLearner):
         Steps of a round, at most.
     classifier : Any, default='nearest'
         What predicts: `"nearest"`, the vote of the nearest training rows; `"extension"`, the paper's function;
-        `"smooth"`, a smooth function of the distances; of AutoMetric also `"auto"`, whichever of votes and a smooth
+        `"smooth"`, a smooth function of the distances; `"auto"`, of AutoMetric alone, whichever of votes and a smooth
         function predicts held-out rows better; or a dictionary with a classifier and its parameters.
     k : int | str, default=1
         How many neighbours vote; `"auto"` chooses.
@@ -414,7 +414,7 @@ class LipRobust(MetricLearner):
         Steps, at most.
     classifier : Any, default='nearest'
         What predicts: `"nearest"`, the vote of the nearest training rows; `"extension"`, the paper's function;
-        `"smooth"`, a smooth function of the distances; of AutoMetric also `"auto"`, whichever of votes and a smooth
+        `"smooth"`, a smooth function of the distances; `"auto"`, of AutoMetric alone, whichever of votes and a smooth
         function predicts held-out rows better; or a dictionary with a classifier and its parameters.
     k : int | str, default=1
         How many neighbours vote; `"auto"` chooses.
@@ -534,7 +534,7 @@ class LMNN(MetricLearner):
         Steps, at most.
     classifier : Any, default='nearest'
         What predicts: `"nearest"`, the vote of the nearest training rows; `"extension"`, the paper's function;
-        `"smooth"`, a smooth function of the distances; of AutoMetric also `"auto"`, whichever of votes and a smooth
+        `"smooth"`, a smooth function of the distances; `"auto"`, of AutoMetric alone, whichever of votes and a smooth
         function predicts held-out rows better; or a dictionary with a classifier and its parameters.
     k : int | str, default=1
         How many neighbours vote; `"auto"` chooses.
@@ -654,7 +654,7 @@ class LMML(MetricLearner):
         Steps, at most.
     classifier : Any, default='nearest'
         What predicts: `"nearest"`, the vote of the nearest training rows; `"extension"`, the paper's function;
-        `"smooth"`, a smooth function of the distances; of AutoMetric also `"auto"`, whichever of votes and a smooth
+        `"smooth"`, a smooth function of the distances; `"auto"`, of AutoMetric alone, whichever of votes and a smooth
         function predicts held-out rows better; or a dictionary with a classifier and its parameters.
     k : int | str, default=1
         How many neighbours vote; `"auto"` chooses.
@@ -772,7 +772,7 @@ class NCA(MetricLearner):
         Steps, at most.
     classifier : Any, default='nearest'
         What predicts: `"nearest"`, the vote of the nearest training rows; `"extension"`, the paper's function;
-        `"smooth"`, a smooth function of the distances; of AutoMetric also `"auto"`, whichever of votes and a smooth
+        `"smooth"`, a smooth function of the distances; `"auto"`, of AutoMetric alone, whichever of votes and a smooth
         function predicts held-out rows better; or a dictionary with a classifier and its parameters.
     k : int | str, default=1
         How many neighbours vote; `"auto"` chooses.
@@ -888,7 +888,7 @@ class MCML(MetricLearner):
         Steps, at most.
     classifier : Any, default='nearest'
         What predicts: `"nearest"`, the vote of the nearest training rows; `"extension"`, the paper's function;
-        `"smooth"`, a smooth function of the distances; of AutoMetric also `"auto"`, whichever of votes and a smooth
+        `"smooth"`, a smooth function of the distances; `"auto"`, of AutoMetric alone, whichever of votes and a smooth
         function predicts held-out rows better; or a dictionary with a classifier and its parameters.
     k : int | str, default=1
         How many neighbours vote; `"auto"` chooses.
@@ -998,7 +998,7 @@ class AGOP(MetricLearner):
         Decides what is random, or which rows are held out together: a number or a generator of NumPy; None is 0.
     classifier : Any, default='nearest'
         What predicts: `"nearest"`, the vote of the nearest training rows; `"extension"`, the paper's function;
-        `"smooth"`, a smooth function of the distances; of AutoMetric also `"auto"`, whichever of votes and a smooth
+        `"smooth"`, a smooth function of the distances; `"auto"`, of AutoMetric alone, whichever of votes and a smooth
         function predicts held-out rows better; or a dictionary with a classifier and its parameters.
     k : int | str, default=1
         How many neighbours vote; `"auto"` chooses.
@@ -1102,7 +1102,7 @@ class ARML(MetricLearner):
         Steps, at most.
     classifier : Any, default='nearest'
         What predicts: `"nearest"`, the vote of the nearest training rows; `"extension"`, the paper's function;
-        `"smooth"`, a smooth function of the distances; of AutoMetric also `"auto"`, whichever of votes and a smooth
+        `"smooth"`, a smooth function of the distances; `"auto"`, of AutoMetric alone, whichever of votes and a smooth
         function predicts held-out rows better; or a dictionary with a classifier and its parameters.
     k : int | str, default=1
         How many neighbours vote; `"auto"` chooses.
@@ -1203,7 +1203,7 @@ class Euclidean(MetricLearner):
     ----------
     classifier : Any, default='nearest'
         What predicts: `"nearest"`, the vote of the nearest training rows; `"extension"`, the paper's function;
-        `"smooth"`, a smooth function of the distances; of AutoMetric also `"auto"`, whichever of votes and a smooth
+        `"smooth"`, a smooth function of the distances; `"auto"`, of AutoMetric alone, whichever of votes and a smooth
         function predicts held-out rows better; or a dictionary with a classifier and its parameters.
     k : int | str, default=1
         How many neighbours vote; `"auto"` chooses.

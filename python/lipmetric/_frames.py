@@ -108,6 +108,20 @@ def rows_of(rows: Any) -> Any:
     return array
 
 
+def is_single(rows: Any) -> bool:
+    """Whether these are an array of single precision."""
+    dtype = getattr(rows, "dtype", None)
+    return dtype is not None and dtype == np.float32
+
+
+def chosen_rows(rows: Any, numbers: npt.NDArray[np.intp]) -> Any:
+    """Some of the rows, of an array or of columns."""
+    if isinstance(rows, np.ndarray):
+        return rows[numbers]
+    cells = [values[numbers] if isinstance(values, np.ndarray) else [values[i] for i in numbers] for _, values, _ in rows]
+    return [(name, chosen, kind) for (name, _, kind), chosen in zip(rows, cells, strict=True)]
+
+
 def numbers_of(rows: Any, what: str = "X") -> npt.NDArray[np.float64]:
     """An array of double precision of two dimensions."""
     array = np.asarray(rows, dtype=np.float64)

@@ -63,7 +63,13 @@ class Model:
 def methods() -> list[dict[str, Any]]: ...
 def used_threads() -> int: ...
 def fit(
-    rows: Any, labels: _Labels, asked: str, start: _Array | None = None, triplets: Any = None, listener: _Listener = None
+    rows: Any,
+    labels: _Labels,
+    asked: str,
+    start: _Array | None = None,
+    triplets: Any = None,
+    listener: _Listener = None,
+    weights: Sequence[float] | None = None,
 ) -> Model: ...
 def path(
     rows: Any, labels: _Labels, asked: str, fractions: Sequence[float], listener: _Listener = None

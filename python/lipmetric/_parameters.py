@@ -167,6 +167,9 @@ def to_classifier(classifier: Any, k: Any, weights: Any) -> dict[str, Any]:
         return dict(classifier)
     if classifier == "nearest":
         return {"classifier": "nearest", "k": k, "weights": weights}
+    given = [name for name, is_usual in (("k", k in (None, 1, "auto")), ("weights", weights == "uniform")) if not is_usual]
+    if given:
+        raise ValueError(f"`{given[0]}` is a parameter of classifier='nearest', not of {classifier!r}: leave it out, or ask for that one")
     return {"classifier": classifier}
 
 

@@ -2,6 +2,9 @@
 
 import inspect
 import pickle
+import subprocess
+import sys
+import textwrap
 
 import numpy as np
 import pytest
@@ -24,9 +27,22 @@ LEARNERS = sorted(name for name in ESTIMATORS if name != "KNeighborsClassifier")
 #: The labels of these checks are random. The best metric of LMML is then zero, which it says instead of mapping all rows to one
 #: point.
 ZERO = dict.fromkeys(
-    ["check_fit_score_takes_y", "check_dtype_object", "check_supervised_y_2d", "check_fit_idempotent"],
+    [
+        "check_fit_score_takes_y",
+        "check_dtype_object",
+        "check_supervised_y_2d",
+        "check_fit_idempotent",
+        "check_sample_weights_list",
+    ],
     "the best metric of random labels is zero",
 )
+
+#: A row of weight 2 counts twice in what is minimised. It is still one row: for the scaling, and among its neighbours.
+WEIGHTS = {
+    "check_sample_weight_equivalence_on_dense_data": "weights count while the distance is learned, rows are not repeated",
+    # Its name in older versions.
+    "check_sample_weights_invariance": "weights count while the distance is learned, rows are not repeated",
+}
 
 
 def make(name, **parameters):
@@ -36,7 +52,7 @@ def make(name, **parameters):
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", sorted(ESTIMATORS))
 def test_the_checks_of_scikit_learn_pass(name):
-    expected = ZERO if name == "LMML" else {}
+    expected = {**WEIGHTS, **(ZERO if name == "LMML" else {})} if name in LEARNERS else {}
     results = check_estimator(make(name), expected_failed_checks=expected, on_fail=None, on_skip=None)
     failed = [(r["check_name"], r["exception"]) for r in results if r["status"] == "failed"]
     assert not failed
@@ -225,3 +241,131 @@ def test_a_notebook_shows_the_diagram_and_the_certificate(two):
     learner = lipmetric.Lip()
     assert "lipmetric-model" not in learner._repr_html_()
     assert "certified gap" in learner.fit(X, y)._repr_html_()
+
+
+#: What a fitted estimator has, of scikit-learn's and metric-learn's names and of our own.
+ATTRIBUTES = """
+    components_ classes_ n_iter_ n_features_in_ feature_names_in_ objective_ dual_gap_ status_ history_ c_ c_max_ values_
+    suspect_rows_ margins_ support_pairs_ model_
+""".split()
+METHODS = """
+    fit transform fit_transform predict score decision_function get_feature_names_out set_output get_mahalanobis_matrix
+    get_metric pair_distance pair_score predict_radius counterfactual get_params set_params get_metadata_routing
+""".split()
+PARAMETERS = "classifier k weights scaling fill unseen time_limit n_jobs verbose callback".split()
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_a_fitted_estimator_has_every_name(two, name):
+    pandas = pytest.importorskip("pandas")
+    X, y = two
+    learner = make(name).fit(pandas.DataFrame(X, columns=list("abcd")), y)
+    assert [a for a in ATTRIBUTES if not hasattr(learner, a)] == []
+    assert [m for m in METHODS if not callable(getattr(learner, m, None))] == []
+    votes = name != "LipschitzClassifier"
+    assert [p for p in PARAMETERS if p not in learner.get_params() and (votes or p not in ("classifier", "k", "weights"))] == []
+    assert "sample_weight" in inspect.signature(learner.fit).parameters
+    assert hasattr(learner, "predict_proba") == votes
+    assert learner.classes_.tolist() == ["left", "right"] and learner.feature_names_in_.tolist() == list("abcd")
+    # AutoMetric has those of what it has chosen.
+    if name != "AutoMetric":
+        assert (learner.dual_gap_ is not None) == (name in ("Lip", "LipschitzClassifier", "LMNN", "LMML", "MCML", "LipLocal"))
+        assert (learner.c_max_ is not None) == (name in ("Lip", "LipschitzClassifier", "LipLocal"))
+    assert (learner.support_pairs_ is None) and learner.margins_["rows"] == 60
+
+
+def test_weights_count_while_a_distance_is_learned(two):
+    X, y = two
+    weights = np.where(np.arange(60) % 3 == 0, 2.0, 1.0)
+    often = np.repeat(np.arange(60), weights.astype(int))
+    options = {"variant": "intra", "slack": "pair", "c": 5.0, "scaling": "none", "tol": 1e-8}
+    weighted = lipmetric.Lip(**options).fit(X, y, sample_weight=weights)
+    repeated = lipmetric.Lip(**options).fit(X[often], y[often])
+    assert weighted.objective_ == pytest.approx(repeated.objective_, rel=1e-6)
+    assert weighted.objective_ != pytest.approx(lipmetric.Lip(**options).fit(X, y).objective_, rel=1e-3)
+    assert lipmetric.fit(X, y, "lip-i", **{k: v for k, v in options.items() if k != "variant"}, sample_weight=weights).objective == (
+        weighted.objective_
+    )
+    with pytest.raises(ValueError, match="weight"):
+        lipmetric.Lip().fit(X, y, sample_weight=np.where(np.arange(60) == 4, -1.0, 1.0))
+
+
+def test_a_row_of_weight_zero_is_not_there(two):
+    X, y = two
+    wrong = y.copy()
+    wrong[[3, 40]] = wrong[[40, 3]]
+    weights = (np.arange(60) % 7 != 0).astype(float)
+    kept = np.flatnonzero(weights)
+    learner = lipmetric.LipschitzClassifier(certificate=True).fit(X, wrong, sample_weight=weights)
+    alone = lipmetric.LipschitzClassifier(certificate=True).fit(X[kept], wrong[kept])
+    np.testing.assert_array_equal(learner.components_, alone.components_)
+    np.testing.assert_array_equal(learner.suspect_rows_, kept[alone.suspect_rows_])
+    assert learner.suspect_rows_.size > 0
+    np.testing.assert_array_equal(np.isnan(learner.values_), weights == 0)
+    assert learner.support_pairs_[0][:2] == tuple(kept[list(alone.support_pairs_[0][:2])])
+
+
+def test_the_default_is_what_the_program_does(tmp_path, program):
+    program("datasets", "export", "haberman", "-o", "data.csv", cwd=tmp_path)
+    program("fit", "data.csv", "--model", "model.lip", cwd=tmp_path)
+    X, y = lipmetric.datasets.load_haberman()
+    learner, model = lipmetric.AutoMetric().fit(X, y), lipmetric.load(tmp_path / "model.lip")
+    assert learner.model_.description["classifier"] == model.description["classifier"]
+    np.testing.assert_array_equal(learner.components_, model.components)
+    np.testing.assert_array_equal(learner.predict(X), model.predict(X))
+    scores = learner.decision_function(X)
+    np.testing.assert_array_equal(learner.classes_[(scores > 0).astype(int)], learner.predict(X))
+    shares = learner.predict_proba(X)
+    np.testing.assert_array_equal(learner.classes_[shares.argmax(axis=1)], learner.predict(X))
+    np.testing.assert_allclose(shares.sum(axis=1), 1.0)
+    assert (learner.predict_radius(X) >= 0).all()
+    votes = lipmetric.AutoMetric(classifier="nearest").fit(X, y)
+    assert "vote" in votes.model_.description["classifier"]
+    with pytest.raises(ValueError, match="`k` is a parameter of classifier='nearest'"):
+        lipmetric.AutoMetric(k=3).fit(X, y)
+
+
+LARGE = """
+    import resource, sys
+    import numpy as np
+    import lipmetric
+    dtype, order, call = sys.argv[1:]
+    rows, columns = 200_000, 50
+    X = np.asarray(np.random.default_rng(0).random((rows, columns), dtype=dtype), order=order)
+    y = (X[:, 0] > 0.5).astype(int)
+    learner = lipmetric.Euclidean().fit(X[:100], y[:100])
+    ask = getattr(learner, call)
+    ask(X[:10_000])
+    # In units of X as 64-bit numbers, without the result itself.
+    peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    before = peak()
+    out = ask(X)
+    assert call == "predict" or out.dtype == X.dtype
+    print((peak() - before - out.nbytes) / (rows * columns * 8))
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no `resource` there")
+@pytest.mark.parametrize("call", ["transform", "predict"])
+@pytest.mark.parametrize(("dtype", "order"), [("float64", "C"), ("float64", "F"), ("float32", "C"), ("float32", "F")])
+def test_rows_to_ask_about_are_never_copied_whole(dtype, order, call):
+    script = textwrap.dedent(LARGE)
+    out = subprocess.run([sys.executable, "-c", script, dtype, order, call], capture_output=True, text=True)
+    assert out.returncode == 0, out.stderr
+    assert float(out.stdout) < 0.5
+
+
+def test_batches_are_seen_by_nobody(two, monkeypatch):
+    X, y = two
+    learner = lipmetric.Lip(k=3).fit(X, y)
+    calls = [
+        learner.predict, learner.predict_proba, learner.decision_function, learner.transform, learner.predict_radius,
+        learner.model_.transform, learner.model_.predict_proba, learner.model_.radii,
+    ]
+    whole = [call(X) for call in calls] + [learner.model_.explain(X)]
+    monkeypatch.setattr("lipmetric._core.BATCH", 28)
+    parts = [call(X) for call in calls] + [learner.model_.explain(X)]
+    for one, other in zip(whole, parts, strict=True):
+        np.testing.assert_equal(other, one)
+    one = lipmetric.Lip().fit(X, y)
+    assert one.counterfactual(X)["distance"].shape == (60,)

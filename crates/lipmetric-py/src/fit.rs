@@ -1,7 +1,7 @@
 //! A fit of labelled rows, and a regularisation path.
 
 use crate::failure::{raise, raise_json};
-use crate::model::{Model, scales};
+use crate::model::Model;
 use crate::plain::{array, plain};
 use crate::rows::{Coded, Frame, Numbers};
 use crate::run::{Watched, Watching};
@@ -70,7 +70,7 @@ impl Asked {
 
 /// A metric on the encoded columns, before they are scaled, as one on the prepared columns.
 fn start_on(preparation: &Preparation, mut factor: Matrix) -> PyResult<Metric> {
-    let scales = scales(preparation);
+    let scales = preparation.scales();
     if factor.cols() != scales.len() {
         return Err(PyValueError::new_err(format!(
             "`init`: an array of {} columns, but the rows have {} features",
@@ -79,17 +79,18 @@ fn start_on(preparation: &Preparation, mut factor: Matrix) -> PyResult<Metric> {
         )));
     }
     for i in 0..factor.rows() {
-        factor.row_mut(i).iter_mut().zip(&scales).for_each(|(v, s)| *v *= s);
+        factor.row_mut(i).iter_mut().zip(&scales).for_each(|(v, (_, scale))| *v *= scale);
     }
     Metric::new(factor).map_err(raise)
 }
 
 /// Learns a metric and how to predict by it. `start` is a map of the raw columns to begin from, `triplets` are comparisons of
-/// rows to learn from; `listener(kind, figures)` hears how the fit goes on and ends it by saying `True`.
+/// rows to learn from, `weights` how much each row counts; `listener(kind, figures)` hears how the fit goes on and ends it by saying `True`.
 ///
 /// Where Ctrl-C or the listener raises something, the best model so far is the exception's `model`.
 #[pyfunction]
-#[pyo3(signature = (rows, labels, asked, start=None, triplets=None, listener=None))]
+#[pyo3(signature = (rows, labels, asked, start=None, triplets=None, listener=None, weights=None))]
+#[expect(clippy::too_many_arguments, reason = "called by the package alone")]
 pub(crate) fn fit<'py>(
     py: Python<'py>,
     rows: Frame,
@@ -98,6 +99,7 @@ pub(crate) fn fit<'py>(
     start: Option<Numbers>,
     triplets: Option<Vec<Triplet>>,
     listener: Option<Bound<'py, PyAny>>,
+    weights: Option<Vec<f64>>,
 ) -> PyResult<Model> {
     let asked = Asked::read(asked)?;
     let spec = asked.spec()?;
@@ -108,6 +110,7 @@ pub(crate) fn fit<'py>(
         .predicting(asked.classifier)
         .starting_from(start.as_ref())
         .comparing(triplets.as_deref())
+        .weighing(weights.as_deref())
         .keeping_certificate(asked.certificate);
     let Watched { result, history, raised } =
         asked.watching(listener).run(py, |observer, _| recipe.fit(&data, None, observer))?;
@@ -159,7 +162,7 @@ fn point<'py>(py: Python<'py>, fit: &Fit, fraction: f64, preparation: &Preparati
     let point = PyDict::new(py);
     point.set_item("c_rel", fraction)?;
     point.set_item("outcome", plain(py, &fit.outcome)?)?;
-    point.set_item("components", array(py, unscaled(fit.metric.factor(), preparation))?)?;
+    point.set_item("components", array(py, preparation.unscaled(fit.metric.factor()))?)?;
     point.set_item("support", plain(py, &fit.support().iter().map(pair).collect::<Vec<_>>())?)?;
     Ok(point)
 }
@@ -167,14 +170,4 @@ fn point<'py>(py: Python<'py>, fit: &Fit, fraction: f64, preparation: &Preparati
 /// The rows of a support pair, what it determines, and its multiplier.
 pub(crate) fn pair(pair: &lipmetric::problem::SupportPair) -> (usize, usize, &'static str, f64) {
     (pair.first, pair.second, if pair.pushes { "margin" } else { "diameter" }, pair.multiplier)
-}
-
-/// The factor of a metric on the encoded columns, before they are scaled.
-pub(crate) fn unscaled(factor: &Matrix, preparation: &Preparation) -> Matrix {
-    let scales = scales(preparation);
-    let mut factor = factor.clone();
-    for i in 0..factor.rows() {
-        factor.row_mut(i).iter_mut().zip(&scales).for_each(|(v, s)| *v /= s);
-    }
-    factor
 }

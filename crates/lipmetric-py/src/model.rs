@@ -1,14 +1,14 @@
 //! A fitted model, as Python holds it.
 
 use crate::failure::{raise, raise_io};
-use crate::fit::{pair, unscaled};
+use crate::fit::pair;
 use crate::plain::{array, plain};
 use crate::rows::Frame;
 use crate::run::released;
 use lipmetric::classify::{Neighbour, Prediction};
 use lipmetric::lipschitz::{Mahalanobis, Margins};
 use lipmetric::model::{Counterfactual, Predictor, Rows};
-use lipmetric::prepare::{Encoding, Preparation, Step, Unseen};
+use lipmetric::prepare::{Preparation, Unseen};
 use lipmetric::robust::Radius;
 use lipmetric::solver::Progress;
 use lipmetric::verify::{USUAL_LIMIT, Verified};
@@ -48,23 +48,6 @@ struct Description<'a> {
     feature_names: Vec<String>,
     preparation: &'a Preparation,
     rank: usize,
-}
-
-/// What each prepared column was divided by; 1 for the columns of a category.
-pub(crate) fn scales(preparation: &Preparation) -> Vec<f64> {
-    columns(preparation, |scale, _| scale)
-}
-
-fn columns(preparation: &Preparation, of: impl Fn(f64, f64) -> f64) -> Vec<f64> {
-    let mut out = Vec::with_capacity(preparation.width());
-    for (feature, step) in preparation.schema().features.iter().zip(preparation.steps()) {
-        match (step, &feature.encoding) {
-            (Step::Number { scale, offset, .. }, _) => out.push(of(*scale, *offset)),
-            (_, Encoding::Category { levels }) => out.extend(std::iter::repeat_n(of(1.0, 0.0), levels.len())),
-            _ => out.push(of(1.0, 0.0)),
-        }
-    }
-    out
 }
 
 impl Model {
@@ -268,14 +251,13 @@ impl Model {
 
     /// The same on the features before they are scaled: what the map does to them, but for a shift.
     fn components<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        array(py, unscaled(self.model.metric.factor(), &self.model.preparation))
+        array(py, self.model.components())
     }
 
     /// What was subtracted from each encoded column, and what it was divided by.
     fn scaling<'py>(&self, py: Python<'py>) -> (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>) {
-        let preparation = &self.model.preparation;
-        let offsets = columns(preparation, |_, offset| offset);
-        (PyArray1::from_vec(py, offsets), PyArray1::from_vec(py, scales(preparation)))
+        let (offsets, scales) = self.model.preparation.scales().into_iter().unzip();
+        (PyArray1::from_vec(py, offsets), PyArray1::from_vec(py, scales))
     }
 
     /// The eigenvalues of `M`, largest first.

@@ -231,6 +231,13 @@ impl Model {
         self.metric.transform(rows.into().prepared(&self.preparation)?.as_ref())
     }
 
+    /// The factor of the metric on the features before they are scaled, rank x prepared columns: what [`Self::transform`] does to
+    /// them, but for a shift.
+    #[must_use]
+    pub fn components(&self) -> Matrix {
+        self.preparation.unscaled(self.metric.factor())
+    }
+
     /// The class of each row, as an index into [`Self::classes`].
     ///
     /// # Errors

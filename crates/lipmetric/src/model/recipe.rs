@@ -23,6 +23,8 @@ pub struct Recipe<'a> {
     pub scaling: Scaling,
     /// How classes are predicted.
     pub classifier: ClassifierSpec,
+    /// How much each of the rows that are fitted counts while the metric is learned; all count once where there are none.
+    pub weights: Option<&'a [f64]>,
     /// Whether the model keeps the multipliers that prove its bound.
     pub certificate: bool,
     /// Whether it keeps them where there are some.
@@ -41,6 +43,7 @@ impl<'a> Recipe<'a> {
             fill,
             scaling,
             classifier,
+            weights: None,
             certificate: false,
             certificate_if_any: false,
         }
@@ -70,6 +73,13 @@ impl<'a> Recipe<'a> {
         Self { classifier, ..self }
     }
 
+    /// The same with a weight for each row, where there are some ([`Training::with_weights`]). They count while the metric is
+    /// learned; preparation and prediction take every row as it is.
+    #[must_use]
+    pub fn weighing(self, weights: Option<&'a [f64]>) -> Self {
+        Self { weights, ..self }
+    }
+
     /// The same with the multipliers that prove the bound kept in the model, or not; see
     /// [`Verified::of`](crate::verify::Verified::of). Only the exact solver of Lip^D and Lip^I has them.
     #[must_use]
@@ -97,6 +107,9 @@ impl<'a> Recipe<'a> {
         y.check_two_classes()?;
         self.classifier.check(x.rows())?;
         let mut training = Training::new(&x, &y)?;
+        if let Some(weights) = self.weights {
+            training = training.with_weights(weights)?;
+        }
         (training.start, training.triplets) = (self.start, self.triplets);
         if self.certificate {
             self.spec.check_certificate(&training)?;

@@ -221,6 +221,35 @@ impl Preparation {
         units
     }
 
+    /// What was subtracted from each of those columns, and what it was then divided by: 0 and 1 for the columns of a category.
+    #[must_use]
+    pub fn scales(&self) -> Vec<(f64, f64)> {
+        let mut scales = Vec::with_capacity(self.width());
+        for (feature, step) in self.schema.features.iter().zip(&self.steps) {
+            let of = match step {
+                Step::Number { offset, scale, .. } => (*offset, *scale),
+                Step::Level { .. } => (0.0, 1.0),
+            };
+            scales.extend(std::iter::repeat_n(of, columns_of(&feature.encoding)));
+        }
+        scales
+    }
+
+    /// A linear map of prepared rows as one of the columns before they are scaled, but for a shift.
+    ///
+    /// # Panics
+    /// If the map has not as many columns as there are prepared ones.
+    #[must_use]
+    pub fn unscaled(&self, factor: &Matrix) -> Matrix {
+        let scales = self.scales();
+        assert_eq!(factor.cols(), scales.len(), "a map of the prepared columns");
+        let mut factor = factor.clone();
+        for i in 0..factor.rows() {
+            factor.row_mut(i).iter_mut().zip(&scales).for_each(|(v, (_, scale))| *v /= scale);
+        }
+        factor
+    }
+
     /// A prepared row as numbers of the input, one per feature of the schema (none for categories and for yes and no), and the
     /// row that the preparation makes of these.
     ///

@@ -136,7 +136,8 @@ impl Lbfgs {
         }
     }
 
-    /// Goes on until one of these limits ends it. `watch` is told the number of steps and the value after each.
+    /// Goes on until one of these limits ends it. `watch` is told the number of steps and the value after each, and again while a
+    /// step is searched for.
     pub(crate) fn run(
         &mut self,
         function: &mut dyn FnMut(&[f64], &mut [f64]) -> f64,
@@ -152,7 +153,15 @@ impl Lbfgs {
                 return End::IterationLimit;
             }
             let before = self.value;
-            if !self.step(function, steps.memory) {
+            let mut halted = None;
+            let moved = self.step(function, steps.memory, &mut |iterations, value| {
+                halted = watch(iterations, value).break_value();
+                halted.is_some()
+            });
+            if let Some(halt) = halted {
+                return End::Stopped(halt);
+            }
+            if !moved {
                 if self.curvature.is_empty() {
                     return End::Stalled;
                 }
@@ -175,7 +184,13 @@ impl Lbfgs {
         }
     }
 
-    fn step(&mut self, function: &mut dyn FnMut(&[f64], &mut [f64]) -> f64, memory: usize) -> bool {
+    /// A step, unless none lowers the value or, before the search for it is over, `stop` says so.
+    fn step(
+        &mut self,
+        function: &mut dyn FnMut(&[f64], &mut [f64]) -> f64,
+        memory: usize,
+        stop: &mut dyn FnMut(usize, f64) -> bool,
+    ) -> bool {
         let mut d = self.curvature.direction(&self.gradient);
         let mut slope = dot(&d, &self.gradient);
         if !(slope < 0.0 && slope.is_finite()) {
@@ -197,7 +212,10 @@ impl Lbfgs {
         let mut trial = vec![0.0; d.len()];
         let mut gradient = vec![0.0; d.len()];
         let mut accepted = None;
-        for _ in 0..SEARCH_STEPS {
+        for tried in 0..SEARCH_STEPS {
+            if tried > 0 && stop(self.iterations, self.value) {
+                break;
+            }
             for ((a, x), s) in trial.iter_mut().zip(&self.x).zip(&d) {
                 *a = x + t * s;
             }
@@ -346,6 +364,24 @@ mod tests {
             (0..4).map(|k| 0.5 * scales[k] * (x[k] - 2.0) * (x[k] - 2.0)).sum()
         });
         assert!(state.x.iter().all(|v| (v - 2.0).abs() < 1e-4), "{:?}", state.x);
+    }
+
+    #[test]
+    fn a_search_for_a_step_can_be_ended_before_it_is_over() {
+        let mut evaluations = 0;
+        // Everything but the start is beyond the wall: every trial fails.
+        let mut f = |x: &[f64], g: &mut [f64]| {
+            evaluations += 1;
+            g[0] = 1.0;
+            if x[0] == 1.0 { 1.0 } else { f64::INFINITY }
+        };
+        let mut state = Lbfgs::new(vec![1.0], &mut f);
+        let mut asked = 0;
+        let end = state.run(&mut f, &STEPS, &mut |_, _| {
+            asked += 1;
+            if asked == 3 { ControlFlow::Break(Halt::Interrupted) } else { ControlFlow::Continue(()) }
+        });
+        assert_eq!((end, evaluations, state.x), (End::Stopped(Halt::Interrupted), 4, vec![1.0]));
     }
 
     #[test]
