@@ -1,4 +1,4 @@
-"""Every block of Python in the documents runs as it stands."""
+"""Blocks of Python in the documents run as they stand, and commands are ones that the program takes."""
 
 import json
 import pathlib
@@ -35,6 +35,29 @@ def test_the_blocks_of_the_python_page_run_one_after_another(tmp_path, monkeypat
     for block in found:
         exec(compile(block, "docs/python.md", "exec"), names)
     assert "size" in capsys.readouterr().out
+
+
+def test_the_answers_to_questions_hold(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    found = blocks((ROOT / "docs" / "faq.md").read_text(encoding="utf-8"))
+    assert len(found) >= 5
+    names = {}
+    for block in found:
+        exec(compile(block, "docs/faq.md", "exec"), names)
+
+
+def test_every_command_in_the_documents_has_options_that_exist(program, tmp_path):
+    """Commands need data of their own; that each can be typed is told by the program's own help."""
+    pages = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+    typed = [(page.name, command) for page in pages for command in commands(page.read_text(encoding="utf-8"))]
+    assert len(typed) > 25
+    known = {}
+    for page, command in typed:
+        name = command[0]
+        if name not in known:
+            known[name] = program(name, "--help", cwd=tmp_path)
+        for option in (word.partition("=")[0] for word in command[1:] if word.startswith("--")):
+            assert re.search(rf"(?<![\w-]){option}(?![\w-])", known[name]), f"{page}: lipmetric {name} has no {option}"
 
 
 def test_the_first_page_runs_in_both_languages(tmp_path, monkeypatch, program, capsys):
@@ -74,6 +97,7 @@ def test_the_site_is_built_without_a_warning(tmp_path):
     )
     assert out.returncode == 0, out.stderr
     assert (tmp_path / "index.html").exists()
+    assert "lipmetric compare" in (tmp_path / "cli.html").read_text(encoding="utf-8")
 
 
 def test_the_blocks_of_the_readme_run(tmp_path, monkeypatch, program, capsys):
