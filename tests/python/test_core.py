@@ -249,6 +249,7 @@ SLOW = """
             "learner = lipmetric.Lip(variant='diameter', tol=1e-12, slack='pair', c=100.0, callback=begun); learner.fit(X, y)",
             "learner.status_",
         ),
+        ("lipmetric.fit(X, y, 'lmnn', tol=1e-12, callback=begun)", "stop.model.status"),
     ],
 )
 def test_ctrl_c_stops_a_fit_and_leaves_the_best_so_far(call, best):

@@ -22,6 +22,15 @@ def blocks(text):
     return [textwrap.dedent(block) for _, block in found]
 
 
+def run(place, least):
+    """Runs the blocks of a page one after another, of which there are so many at least."""
+    found = blocks((ROOT / place).read_text(encoding="utf-8"))
+    assert len(found) >= least
+    names = {}
+    for block in found:
+        exec(compile(block, place, "exec"), names)
+
+
 def commands(text):
     """What is typed into a terminal, of the program's own commands."""
     return [shlex.split(line, comments=True)[1:] for line in re.findall(r"^ *\$ (lipmetric .*)$", text, flags=re.MULTILINE)]
@@ -29,21 +38,13 @@ def commands(text):
 
 def test_the_blocks_of_the_python_page_run_one_after_another(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    found = blocks((ROOT / "docs" / "python.md").read_text(encoding="utf-8"))
-    assert len(found) >= 7
-    names = {}
-    for block in found:
-        exec(compile(block, "docs/python.md", "exec"), names)
+    run("docs/python.md", 7)
     assert "size" in capsys.readouterr().out
 
 
 def test_the_answers_to_questions_hold(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    found = blocks((ROOT / "docs" / "faq.md").read_text(encoding="utf-8"))
-    assert len(found) >= 5
-    names = {}
-    for block in found:
-        exec(compile(block, "docs/faq.md", "exec"), names)
+    run("docs/faq.md", 5)
 
 
 def test_every_command_in_the_documents_has_options_that_exist(program, tmp_path):
@@ -69,9 +70,7 @@ def test_the_first_page_runs_in_both_languages(tmp_path, monkeypatch, program, c
     assert len(typed) >= 6
     for command in typed:
         program(*command, cwd=tmp_path)
-    names = {}
-    for block in blocks(page):
-        exec(compile(block, "docs/index.md", "exec"), names)
+    run("docs/index.md", 3)
     assert "benign" in capsys.readouterr().out
 
 
@@ -105,11 +104,7 @@ def test_the_blocks_of_the_readme_run(tmp_path, monkeypatch, program, capsys):
     program("datasets", "export", "echo", "-o", "patients.csv", cwd=tmp_path)
     program("fit", "patients.csv", "--model", "patients.lip", cwd=tmp_path)
     program("datasets", "export", "echo", "-o", "new.csv", cwd=tmp_path)
-    found = blocks((ROOT / "README.md").read_text(encoding="utf-8"))
-    assert len(found) >= 2
-    names = {}
-    for block in found:
-        exec(compile(block, "README.md", "exec"), names)
+    run("README.md", 2)
     assert capsys.readouterr().out
 
 

@@ -122,6 +122,14 @@ def test_pipelines_and_searches_take_the_estimators(blobs):
     assert search.best_score_ > 0.7 and np.isfinite(search.cv_results_["mean_test_score"]).all()
 
 
+def test_workers_of_joblib_do_not_crowd_each_other_out(monkeypatch):
+    joblib = pytest.importorskip("joblib")
+    for name in ("LIPMETRIC_NUM_THREADS", "RAYON_NUM_THREADS", "OMP_NUM_THREADS"):
+        monkeypatch.delenv(name, raising=False)
+    threads = joblib.Parallel(n_jobs=2)(joblib.delayed(lipmetric.threads)() for _ in range(4))
+    assert max(threads) <= max(1, joblib.cpu_count() // 2)
+
+
 def test_frames_go_in_and_come_out():
     pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
     frame = pandas.DataFrame({
