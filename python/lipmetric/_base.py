@@ -299,11 +299,11 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Predictin
         unseen, threads = getattr(self, "unseen", "error"), threads_of(self.n_jobs)
         return np.asarray(ask(self._native.radii, rows, (norm, space, kind), unseen, threads)[1])
 
-    def counterfactual(self, X: Any, *, space: str = "input") -> dict[str, Any]:
+    def counterfactual(self, X: Any, *, norm: str = "l2", space: str = "input") -> dict[str, Any]:
         """The nearest row of another class for each row; see :meth:`lipmetric.Model.counterfactuals`."""
         rows = self._rows(X)
         unseen, threads = getattr(self, "unseen", "error"), threads_of(self.n_jobs)
-        return counterfactuals_of(self._native, rows, space, unseen, threads, self.classes_)
+        return counterfactuals_of(self._native, rows, (norm, space), unseen, threads, self.classes_)
 
     @property
     def values_(self) -> Array | None:

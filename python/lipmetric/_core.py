@@ -302,11 +302,11 @@ class Model:
         """
         return np.asarray(ask(self._native.radii, rows_of(X), (norm, space, kind), unseen)[1])
 
-    def counterfactuals(self, X: Any, *, space: str = "input", unseen: str = "error") -> dict[str, Any]:
+    def counterfactuals(self, X: Any, *, norm: str = "l2", space: str = "input", unseen: str = "error") -> dict[str, Any]:
         """The nearest row of another class for each row, where only numbers change: ``classes``, ``distance``, ``rows`` and
-        ``changes``, with a column for each feature. NaN stands for features that are no numbers; where no change gives
+        ``changes``, with a column for each feature. ``norm`` is ``"l2"``, ``"linf"`` or ``"l1"``. NaN stands for features that are no numbers; where no change gives
         another class the distance is infinite. For one neighbour, or the paper's function."""
-        return counterfactuals_of(self._native, rows_of(X), space, unseen, None, self.classes)
+        return counterfactuals_of(self._native, rows_of(X), (norm, space), unseen, None, self.classes)
 
     def neighbours(self, X: Any, k: int = 10, *, unseen: str = "error") -> dict[str, npt.NDArray[Any]]:
         """The ``k`` nearest training rows of each row in the learned distance, nearest first, by an exact index: ``rows`` (their
@@ -375,9 +375,11 @@ class Model:
         return model_html(self)
 
 
-def counterfactuals_of(native: Any, rows: Any, space: str, unseen: str, threads: int | None, classes: Any) -> dict[str, Any]:
+def counterfactuals_of(
+    native: Any, rows: Any, ball: tuple[str, str], unseen: str, threads: int | None, classes: Any
+) -> dict[str, Any]:
     """Counterfactuals with the names of their classes, ``None`` where there is none."""
-    found = dict(ask(native.counterfactuals, rows, space, unseen, threads))
+    found = dict(ask(native.counterfactuals, rows, ball, unseen, threads))
     codes = found.pop("code")
     return {"classes": [None if code < 0 else classes[code] for code in codes], **found}
 

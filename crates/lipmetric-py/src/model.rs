@@ -172,18 +172,19 @@ impl Model {
 
     /// The nearest row of another class for each row: its class, its distance, its numbers and by how much they differ. NaN
     /// stands for what is no number, and for rows that no change of the numbers gives another class.
-    #[pyo3(signature = (rows, space="input", unseen="error", threads=None))]
+    #[pyo3(signature = (rows, ball, unseen="error", threads=None))]
     fn counterfactuals<'py>(
         &self,
         py: Python<'py>,
         rows: Frame,
-        space: &str,
+        ball: (String, String),
         unseen: &str,
         threads: Option<usize>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let (space, unseen) = (space.parse().map_err(raise)?, self::unseen(unseen)?);
-        let found =
-            released(py, threads, || self.predictor()?.counterfactuals(Rows::Table(&rows.table, unseen), space))?;
+        let (norm, space) = (ball.0.parse().map_err(raise)?, ball.1.parse().map_err(raise)?);
+        let unseen = self::unseen(unseen)?;
+        let rows = || Rows::Table(&rows.table, unseen);
+        let found = released(py, threads, || self.predictor()?.counterfactuals(rows(), norm, space))?;
         let features = self.model.preparation.schema().features.len();
         let table = |of: &dyn Fn(&Counterfactual) -> &[Option<f64>]| {
             let row = |f: &Option<Counterfactual>| match f {

@@ -8,7 +8,7 @@ use lipmetric::classify::Prediction;
 use lipmetric::data::{Column, Table};
 use lipmetric::model::{Classifier, Counterfactual, Predictor, Rows};
 use lipmetric::prepare::Encoding;
-use lipmetric::robust::{Kind, Radius, Space};
+use lipmetric::robust::{Kind, Norm, Radius, Space};
 
 /// The column of predicted classes.
 const PREDICTION: &str = "prediction";
@@ -53,13 +53,13 @@ pub(crate) struct Args {
     /// Add the certified radius: a row that moves by less keeps its predicted class. In the learned metric (radius), on the
     /// prepared features (radius_prepared) and in the units of the input's numeric columns (radius_input). `--radius` gives a
     /// certified lower bound, `--radius=exact` the distance to the nearest point of another class (one nearest neighbour or
-    /// the extension, norm l2)
+    /// the extension)
     #[arg(long, value_enum, value_name = "KIND", num_args = 0..=1, require_equals = true, default_missing_value = "bound", help_heading = "Output")]
     radius: Option<KindChoice>,
     #[command(flatten, next_help_heading = "Output")]
     norm: NormArgs,
     /// Add the nearest row that is predicted as another class: its class (counterfactual), how far it is on the prepared
-    /// features (counterfactual_distance), the value of each column there (under the column's name) and the changes
+    /// features (counterfactual_distance; in l2, or with --radius by --radius-norm), the value of each column there (under the column's name) and the changes
     /// (change:COLUMN). Only numeric columns change. For one nearest neighbour and the extension
     #[arg(long, help_heading = "Output")]
     counterfactual: bool,
@@ -94,7 +94,7 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
             columns.extend(radii(args, kind, &predictor, rows)?);
         }
         if args.counterfactual {
-            columns.extend(counterfactuals(&predictor, batch, rows)?);
+            columns.extend(counterfactuals(args.norm.norm(), &predictor, batch, rows)?);
         }
         if let Some(explainer) = &explainer {
             let x = args.rows.prepared(batch, predictor.model())?;
@@ -122,8 +122,8 @@ fn radii(args: &Args, kind: KindChoice, predictor: &Predictor, rows: Rows<'_>) -
 }
 
 /// The nearest row of another class: its class, how far it is, its values and the changes. Cells are missing where there is none.
-fn counterfactuals(predictor: &Predictor, batch: &Table, rows: Rows<'_>) -> Result<Vec<Column>> {
-    let found = predictor.counterfactuals(rows, Space::Prepared)?;
+fn counterfactuals(norm: Norm, predictor: &Predictor, batch: &Table, rows: Rows<'_>) -> Result<Vec<Column>> {
+    let found = predictor.counterfactuals(rows, norm, Space::Prepared)?;
     let each = |name: String, value: &dyn Fn(&Counterfactual) -> Option<f64>| {
         Column::numbers(name, found.iter().map(|f| f.as_ref().and_then(value).unwrap_or(f64::NAN)).collect())
     };

@@ -7,7 +7,7 @@
 use super::Training;
 use super::start::{Begin, Init, coordinates, note_collapse, notes_on};
 use super::{Fit, Outcome};
-use crate::neighbours::NeighbourIndex;
+use crate::neighbours::{NeighbourIndex, squared_distance};
 use crate::problem::Coordinates;
 use crate::solver::{Halt, Observer, Progress, Status, Termination};
 use crate::{Error, Matrix, Result, linalg};
@@ -27,6 +27,8 @@ const ROUND: usize = 10;
 const PATIENCE: usize = 8;
 /// One row of so many is held out.
 const HELD_OUT: usize = 5;
+/// So many rows, at most, are learned from between two searches for neighbours, and so many are held out.
+const SAMPLE: usize = 2000;
 /// The minimum over near rows of other classes is softened by this part of the largest distance that counts.
 const SOFT: f64 = 0.1;
 /// How far a step moves each element of the factor, at most and relative to the start's largest.
@@ -84,35 +86,41 @@ impl Mapped {
         Self { w: linalg::product(&z, factor), z }
     }
 
+    /// A triplet, from the squared distances of the row to the two others.
+    fn between(&self, row: usize, (own, to_own): (usize, f64), (other, to_other): (usize, f64)) -> Triplet {
+        let length = 2.0 * squared_distance(self.w.row(own), self.w.row(other)).sqrt();
+        let distance = if length > 0.0 { (to_other - to_own) / length } else { 0.0 };
+        Triplet { row, own, other, distance, share: 1.0 }
+    }
+
+    /// A near row and its squared distance.
+    fn seen(&self, row: usize, near: usize) -> (usize, f64) {
+        (near, squared_distance(self.z.row(row), self.z.row(near)))
+    }
+
     fn triplet(&self, row: usize, own: usize, other: usize) -> Triplet {
-        let squared = |m: &Matrix, a: usize, b: usize| -> f64 {
-            m.row(a).iter().zip(m.row(b)).map(|(x, y)| (x - y) * (x - y)).sum()
-        };
-        let gap = squared(&self.z, row, other) - squared(&self.z, row, own);
-        let length = 2.0 * squared(&self.w, own, other).sqrt();
-        Triplet { row, own, other, distance: if length > 0.0 { gap / length } else { 0.0 }, share: 1.0 }
+        self.between(row, self.seen(row, own), self.seen(row, other))
     }
 
     /// For each near row of another class, the triplet with the own row whose hyperplane is farthest.
-    fn farthest<'a>(
-        &'a self,
-        row: usize,
-        (own, others): &'a (Vec<usize>, Vec<usize>),
-    ) -> impl Iterator<Item = Triplet> + 'a {
-        others.iter().filter_map(move |&j| {
-            let all = own.iter().map(|&i| self.triplet(row, i, j));
+    fn farthest(&self, row: usize, (own, others): &(Vec<usize>, Vec<usize>)) -> Vec<Triplet> {
+        let own: Vec<(usize, f64)> = own.iter().map(|&i| self.seen(row, i)).collect();
+        let farthest = |&j: &usize| {
+            let other = self.seen(row, j);
+            let all = own.iter().map(|&own| self.between(row, own, other));
             all.max_by(|a, b| a.distance.total_cmp(&b.distance))
-        })
+        };
+        others.iter().filter_map(farthest).collect()
     }
 
     /// The triplet that decides how far the row's class is certified: the nearest of those.
     fn deciding(&self, row: usize, near: &(Vec<usize>, Vec<usize>)) -> Option<Triplet> {
-        self.farthest(row, near).min_by(|a, b| a.distance.total_cmp(&b.distance))
+        self.farthest(row, near).into_iter().min_by(|a, b| a.distance.total_cmp(&b.distance))
     }
 
     /// The triplets that may decide, each with its share in a soft minimum; those from `cap` on do not count.
     fn may_decide(&self, row: usize, near: &(Vec<usize>, Vec<usize>), cap: f64) -> Vec<Triplet> {
-        let mut all: Vec<Triplet> = self.farthest(row, near).collect();
+        let mut all = self.farthest(row, near);
         let least = all.iter().fold(f64::INFINITY, |m: f64, t| m.min(t.distance));
         all.iter_mut().for_each(|t| t.share = ((least - t.distance) / (SOFT * cap)).exp());
         let total: f64 = all.iter().map(|t| t.share).sum();
@@ -137,6 +145,7 @@ impl Ground {
         }
         taught.sort_unstable();
         held.sort_unstable();
+        let held = sampled(held, rng);
         if taught.iter().all(|&i| taught.iter().filter(|&&j| class[j] == class[i]).take(2).count() < 2) {
             return Err(Error::data("no two rows have the same label: no row has a neighbour of its own class"));
         }
@@ -191,35 +200,60 @@ impl Ground {
     }
 
     /// The gradient of the weighted mean of these distances in the factor.
+    ///
+    /// In the metric `M` it is a sum over pairs of rows `+a a^T - b b^T - (M c c^T + c c^T M)`, each with a coefficient, where `a`,
+    /// `b` and `c` are the differences of the three rows. A sum of such squares is `X^T (G X)`, where `G` is the Laplace matrix of a graph of pairs.
     fn gradient(&self, factor: &Matrix, mapped: &Mapped, triplets: &[Triplet]) -> Matrix {
-        let p = self.x.cols();
         let counts = |t: &Triplet| self.weight(t.row) * t.share;
         let total: f64 = triplets.iter().map(counts).sum::<f64>().max(f64::MIN_POSITIVE);
-        let n = triplets.len();
-        // Rows with a coefficient each: `sum +a a^T - b b^T - (u c^T + c u^T)`.
-        let (mut left, mut right) = (Matrix::zeros(4 * n, p), Matrix::zeros(4 * n, p));
-        for (t, k) in triplets.iter().zip(0..) {
-            let (x, i, j) = (self.x.row(t.row), self.x.row(t.own), self.x.row(t.other));
-            let (wi, wj) = (mapped.w.row(t.own), mapped.w.row(t.other));
-            let length = wi.iter().zip(wj).map(|(a, b)| (a - b) * (a - b)).sum::<f64>().sqrt();
+        let zeros = || Matrix::zeros(self.x.rows(), self.x.cols());
+        let (mut apart, mut between) = (zeros(), zeros());
+        for t in triplets {
+            let length = squared_distance(mapped.w.row(t.own), mapped.w.row(t.other)).sqrt();
             if length == 0.0 {
                 continue;
             }
             let share = counts(t) / total / (2.0 * length);
-            let turn = share * t.distance / length;
-            for c in 0..p {
-                let (a, b, between, u) = (x[c] - j[c], x[c] - i[c], i[c] - j[c], wi[c] - wj[c]);
-                (left[(4 * k, c)], right[(4 * k, c)]) = (share * a, a);
-                (left[(4 * k + 1, c)], right[(4 * k + 1, c)]) = (-share * b, b);
-                (left[(4 * k + 2, c)], right[(4 * k + 2, c)]) = (-turn * u, between);
-                (left[(4 * k + 3, c)], right[(4 * k + 3, c)]) = (-turn * between, u);
+            self.add_pair(&mut apart, t.row, t.other, share);
+            self.add_pair(&mut apart, t.row, t.own, -share);
+            self.add_pair(&mut between, t.own, t.other, share * t.distance / length);
+        }
+        let turned = linalg::product(
+            &linalg::transposed_product(factor, factor),
+            &linalg::transposed_product(&self.x, &between),
+        );
+        let mut by_metric = linalg::transposed_product(&self.x, &apart);
+        for i in 0..by_metric.rows() {
+            for j in 0..by_metric.cols() {
+                by_metric[(i, j)] -= turned[(i, j)] + turned[(j, i)];
             }
         }
-        let by_metric = linalg::transposed_product(&left, &right);
         let mut gradient = linalg::product(factor, &by_metric);
         gradient.as_mut_slice().iter_mut().for_each(|v| *v *= 2.0);
         gradient
     }
+
+    /// Adds a pair of rows to the product of a graph's Laplace matrix with the rows.
+    fn add_pair(&self, product: &mut Matrix, a: usize, b: usize, weight: f64) {
+        let difference = self.x.row(a).iter().zip(self.x.row(b)).map(|(x, y)| weight * (x - y));
+        product.row_mut(a).iter_mut().zip(difference.clone()).for_each(|(sum, d)| *sum += d);
+        product.row_mut(b).iter_mut().zip(difference).for_each(|(sum, d)| *sum -= d);
+    }
+
+    /// The rows that teach, or some of them at random.
+    fn sample(&self, rng: &mut ChaCha8Rng) -> Vec<usize> {
+        sampled(self.taught.clone(), rng)
+    }
+}
+
+/// These rows, or some of them at random where they are many.
+fn sampled(mut rows: Vec<usize>, rng: &mut ChaCha8Rng) -> Vec<usize> {
+    if rows.len() <= SAMPLE {
+        return rows;
+    }
+    let mut chosen = rows.partial_shuffle(rng, SAMPLE).0.to_vec();
+    chosen.sort_unstable();
+    chosen
 }
 
 /// Adam's running means.
@@ -254,7 +288,7 @@ impl Climb {
     pub(super) fn fit(&self, data: &Training<'_>, observer: &mut dyn Observer) -> Result<Fit> {
         let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
         let frame = coordinates(data)?;
-        let start = frame.start(Begin::new(self.init, data), self.components)?;
+        let start = self.start(&frame, data)?;
         let mut notes = notes_on(&frame);
         let ground = Ground::new(frame, &mut rng)?;
         if ground.frame.rank() > DIMENSIONS {
@@ -265,7 +299,7 @@ impl Climb {
         let cap = match self.aim {
             Aim::Mean => f64::INFINITY,
             Aim::Deciding(Some(cap)) => cap,
-            Aim::Deciding(None) => usual_cap(&ground, &start)?,
+            Aim::Deciding(None) => usual_cap(&ground, &start, &mut rng)?,
         };
         if let Aim::Deciding(None) = self.aim {
             notes.push(format!("certified distances count up to {cap:.3}: twice their median at the start"));
@@ -297,6 +331,15 @@ impl Climb {
         Ok(Fit::new(metric, outcome))
     }
 
+    /// Where to begin: with no more components than directions that the metric can live in.
+    fn start(&self, frame: &Coordinates, data: &Training<'_>) -> Result<Matrix> {
+        let many = frame.rank() > DIMENSIONS && self.components.is_none();
+        match Begin::new(self.init, data) {
+            Begin::Rule(Init::Auto | Init::Identity) if many => frame.start(Begin::Rule(Init::Pca), Some(DIMENSIONS)),
+            begin => frame.start(begin, self.components),
+        }
+    }
+
     /// Steps up to the best result on the held-out rows or, where their number is given, all of them.
     fn ascend(
         &self,
@@ -313,7 +356,7 @@ impl Climb {
         let mut adam = Adam { mean: vec![0.0; size], square: vec![0.0; size], steps: 0, rate: STEP * largest };
         let mut best = Best { factor: start.clone(), score: f64::NEG_INFINITY, round: 0 };
         let mut factor = start;
-        let mut near = Vec::new();
+        let (mut rows, mut near) = (Vec::new(), Vec::new());
         let most = given.unwrap_or(self.max_iterations);
         for step in 0..=most {
             let mapped = Mapped::new(&ground.x, &factor);
@@ -330,9 +373,10 @@ impl Climb {
                 if step == most || step / ROUND >= best.round + PATIENCE {
                     return Ok((best, step, None));
                 }
-                near = ground.near(&mapped.z, &ground.taught)?;
+                rows = ground.sample(rng);
+                near = ground.near(&mapped.z, &rows)?;
             }
-            let triplets = self.triplets(ground, &mapped, &near, cap, rng);
+            let triplets = self.triplets(&rows, &mapped, &near, cap, rng);
             let gradient = ground.gradient(&factor, &mapped, &triplets);
             adam.step(factor.as_mut_slice(), gradient.as_slice());
         }
@@ -340,24 +384,24 @@ impl Climb {
     }
 
     /// The triplets of a step.
-    fn triplets(&self, ground: &Ground, mapped: &Mapped, near: &Near, cap: f64, rng: &mut ChaCha8Rng) -> Vec<Triplet> {
+    fn triplets(&self, rows: &[usize], mapped: &Mapped, near: &Near, cap: f64, rng: &mut ChaCha8Rng) -> Vec<Triplet> {
         if self.aim == Aim::Mean {
-            let rows =
-                ground.taught.iter().zip(near).filter(|(_, (own, others))| !own.is_empty() && !others.is_empty());
+            let rows = rows.iter().zip(near).filter(|(_, (own, others))| !own.is_empty() && !others.is_empty());
             let mut pick = |from: &[usize]| from[rng.random_range(0..from.len())];
             return rows.map(|(&row, (own, others))| mapped.triplet(row, pick(own), pick(others))).collect();
         }
-        let deciding = ground.taught.par_iter().zip(near).map(|(&row, near)| mapped.may_decide(row, near, cap));
+        let deciding = rows.par_iter().zip(near).map(|(&row, near)| mapped.may_decide(row, near, cap));
         let all: Vec<Vec<Triplet>> = deciding.collect();
         all.into_iter().flatten().collect()
     }
 }
 
 /// Twice the median of the certified distances that are positive.
-fn usual_cap(ground: &Ground, start: &Matrix) -> Result<f64> {
+fn usual_cap(ground: &Ground, start: &Matrix, rng: &mut ChaCha8Rng) -> Result<f64> {
     let mapped = Mapped::new(&ground.x, start);
-    let near = ground.near(&mapped.z, &ground.taught)?;
-    let found = ground.taught.iter().zip(&near).filter_map(|(&row, near)| mapped.deciding(row, near));
+    let rows = ground.sample(rng);
+    let near = ground.near(&mapped.z, &rows)?;
+    let found = rows.iter().zip(&near).filter_map(|(&row, near)| mapped.deciding(row, near));
     let mut positive: Vec<f64> = found.map(|t| t.distance).filter(|d| *d > 0.0).collect();
     positive.sort_unstable_by(f64::total_cmp);
     Ok(positive.get(positive.len() / 2).map_or(1.0, |median| 2.0 * median))

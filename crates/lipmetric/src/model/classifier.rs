@@ -161,7 +161,7 @@ pub(super) trait Decide: Debug + Send + Sync {
     /// A classifier that knows a radius in the learned distance alone has one in every ball by [`Ball::of_learned`].
     fn radii(&self, rows: &Mapped<'_>, labels: &[u32], asked: &Asked) -> Result<Vec<f64>>;
 
-    /// The shortest Euclidean step of the ball that changes the class of each row, and goes `beyond` the border by this part of
+    /// The shortest step of the ball that changes the class of each row, and goes `beyond` the border by this part of
     /// its length; none where no step does. An error where the classifier cannot tell.
     fn crossings(&self, rows: &Mapped<'_>, labels: &[u32], ball: &Ball, beyond: f64) -> Result<Vec<Option<Vec<f64>>>> {
         let _ = (rows, labels, ball, beyond);
@@ -196,18 +196,6 @@ impl Asked {
             Space::Input => model.preparation.units().into_iter().map(|unit| unit.map_or(0.0, |u| 1.0 / u)).collect(),
         };
         Ok(Self { ball: Ball::new(&model.metric, radius.norm, &moves)?, kind: radius.kind })
-    }
-
-    /// Refuses exact radii in norms that have none.
-    pub(super) fn check_exact(&self) -> Result<()> {
-        if self.kind == Kind::Exact && self.ball.norm() != Norm::L2 {
-            let norm = self.ball.norm();
-            return Err(Error::parameter(
-                "radius",
-                format!("exact radii are for the norm l2, not {norm}; ask for bounds"),
-            ));
-        }
-        Ok(())
     }
 
     /// Refuses exact radii, for a classifier that has bounds alone.

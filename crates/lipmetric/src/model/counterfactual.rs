@@ -20,7 +20,7 @@ pub struct Counterfactual {
     pub label: u32,
     /// The class of the counterfactual.
     pub other: u32,
-    /// How far it is, in the space that was asked for, as a Euclidean distance over the columns of numbers.
+    /// How far it is over the columns of numbers, in the space and the norm that were asked for.
     pub distance: f64,
     /// The counterfactual, prepared.
     pub prepared: Vec<f64>,
@@ -31,9 +31,14 @@ pub struct Counterfactual {
 }
 
 /// For each row the nearest one of another class; none where no change of the numbers makes one.
-pub(super) fn find(decide: &dyn Decide, rows: &Mapped<'_>, space: Space) -> Result<Vec<Option<Counterfactual>>> {
+pub(super) fn find(
+    decide: &dyn Decide,
+    rows: &Mapped<'_>,
+    norm: Norm,
+    space: Space,
+) -> Result<Vec<Option<Counterfactual>>> {
     let model = rows.model;
-    let ball = Ball::new(&model.metric, Norm::L2, &moves(model, space)?)?;
+    let ball = Ball::new(&model.metric, norm, &moves(model, space)?)?;
     let labels = decide.predict(rows)?;
     let mut found: Vec<Option<Counterfactual>> = vec![None; labels.len()];
     let mut open: Vec<usize> = (0..labels.len()).collect();

@@ -258,7 +258,6 @@ impl Decide for Extend {
 
     fn radii(&self, rows: &Mapped<'_>, labels: &[u32], asked: &Asked) -> Result<Vec<f64>> {
         self.check_alpha("radius")?;
-        asked.check_exact()?;
         if asked.kind == Kind::Exact {
             self.check_cells("radius")?;
         }

@@ -282,14 +282,19 @@ impl Model {
         certify(&*self.ready()?, &self.map(rows.into())?, radius)
     }
 
-    /// For each row the nearest one that is predicted as another class, where only columns of numbers change: on the prepared
-    /// features, or in the units of the input. None where no change of the numbers changes the class.
+    /// For each row the nearest one by this norm that is predicted as another class, where only columns of numbers change: on the
+    /// prepared features, or in the units of the input. None where no change of the numbers changes the class.
     ///
     /// # Errors
     /// As [`Self::predict`]; or if the classifier is neither one nearest neighbour nor a Lipschitz extension, or no column is a
     /// number.
-    pub fn counterfactuals<'a>(&self, rows: impl Into<Rows<'a>>, space: Space) -> Result<Vec<Option<Counterfactual>>> {
-        counterfactual::find(&*self.ready()?, &self.map(rows.into())?, space)
+    pub fn counterfactuals<'a>(
+        &self,
+        rows: impl Into<Rows<'a>>,
+        norm: Norm,
+        space: Space,
+    ) -> Result<Vec<Option<Counterfactual>>> {
+        counterfactual::find(&*self.ready()?, &self.map(rows.into())?, norm, space)
     }
 
     /// The `k` nearest training rows of each row in the learned distance, nearest first; of equally near ones the lower row number

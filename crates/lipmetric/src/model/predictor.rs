@@ -3,7 +3,7 @@ use super::counterfactual::{self, Counterfactual};
 use super::{Model, Rows};
 use crate::classify::Prediction;
 use crate::neighbours::Neighbours;
-use crate::robust::{Radius, Space};
+use crate::robust::{Norm, Radius, Space};
 use crate::{Matrix, Result};
 use std::sync::Arc;
 
@@ -112,8 +112,13 @@ impl Predictor {
     ///
     /// # Errors
     /// As [`Model::counterfactuals`].
-    pub fn counterfactuals<'a>(&self, rows: impl Into<Rows<'a>>, space: Space) -> Result<Vec<Option<Counterfactual>>> {
-        counterfactual::find(&*self.decide, &self.model.map(rows.into())?, space)
+    pub fn counterfactuals<'a>(
+        &self,
+        rows: impl Into<Rows<'a>>,
+        norm: Norm,
+        space: Space,
+    ) -> Result<Vec<Option<Counterfactual>>> {
+        counterfactual::find(&*self.decide, &self.model.map(rows.into())?, norm, space)
     }
 
     /// As [`Model::neighbours`].

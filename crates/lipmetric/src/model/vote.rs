@@ -112,7 +112,6 @@ impl Decide for Vote {
 
     fn radii(&self, rows: &Mapped<'_>, labels: &[u32], asked: &Asked) -> Result<Vec<f64>> {
         self.check_votes()?;
-        asked.check_exact()?;
         if self.knn.k() > 1 {
             asked.bound_only(&format!("a vote of {} neighbours", self.knn.k()))?;
         }

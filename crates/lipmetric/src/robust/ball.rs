@@ -97,6 +97,15 @@ impl Norm {
 }
 
 impl Norm {
+    /// The length of a step.
+    pub(crate) fn length(self, step: &[f64]) -> f64 {
+        match self {
+            Self::L2 => Self::L2.dual(step.iter().copied()),
+            Self::Linf => Self::L1.dual(step.iter().copied()),
+            Self::L1 => Self::Linf.dual(step.iter().copied()),
+        }
+    }
+
     /// The dual length of a difference.
     #[inline(always)]
     pub(super) fn distance(self, a: &[f64], b: &[f64]) -> f64 {
@@ -202,9 +211,10 @@ impl Ball {
         Some(row)
     }
 
-    /// The Euclidean length of the step from one prepared row to another.
+    /// The length of the step from one prepared row to another.
     pub(crate) fn step_between(&self, from: &[f64], to: &[f64]) -> f64 {
-        Norm::L2.dual(self.moving.iter().map(|&(k, per_step)| (to[k] - from[k]) / per_step))
+        let step: Vec<f64> = self.moving.iter().map(|&(k, per_step)| (to[k] - from[k]) / per_step).collect();
+        self.norm.length(&step)
     }
 
     /// What a radius in the learned distance is worth in this ball: a step that is shorter moves the mapped row by less. It is

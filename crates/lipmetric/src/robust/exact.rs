@@ -1,5 +1,7 @@
 //! The nearest point of another class, exactly: for each opposing row that the hyperplanes leave, the nearest point of its cell.
 
+use super::ball::Norm;
+use super::linear::Linear;
 use super::program::{Added, Program};
 use super::search::{Supporting, Tally, search};
 use super::sites::{View, ratio};
@@ -16,12 +18,12 @@ pub(crate) struct Crossing {
     pub(crate) row: Option<usize>,
 }
 
-/// The nearest crossing of a query, in the Euclidean steps of the ball. `passes(i, j)` says whether the supporting row `i`
+/// The nearest crossing of a query, in the steps of the ball. `passes(i, j)` says whether the supporting row `i`
 /// coincides with the opposing row `j` and is preferred to it: then `j` never decides.
 ///
 /// The points where row `j` has the least term are a polyhedron: `2 (w_j - w_i) . v >= term_j - term_i` for all supporting rows
-/// `i`, where `v` is the step. Its nearest point is a small quadratic program; its multipliers add up some of the inequalities to
-/// one hyperplane that is as far away, which makes the radius a certified one.
+/// `i`, where `v` is the step. Its nearest point is a small program, quadratic in `l2` and linear in `linf` and `l1`; its
+/// multipliers add up some of the inequalities to one hyperplane that is as far away, which makes the radius a certified one.
 pub(crate) fn crossing(
     view: &View<'_>,
     supporting: &mut Supporting,
@@ -67,6 +69,49 @@ pub(crate) fn step_into(
     Cell { view, j, beyond, passes }.solve(supporting, f64::INFINITY).1
 }
 
+/// The nearest point to some inequalities, in each norm.
+enum Nearby {
+    Squares(Program),
+    Sums(Linear),
+}
+
+impl Nearby {
+    fn new(norm: Norm, dimension: usize) -> Self {
+        match norm {
+            Norm::L2 => Self::Squares(Program::new(dimension)),
+            Norm::Linf | Norm::L1 => Self::Sums(Linear::new(norm, dimension)),
+        }
+    }
+
+    fn point(&self) -> &[f64] {
+        match self {
+            Self::Squares(program) => &program.point,
+            Self::Sums(program) => &program.point,
+        }
+    }
+
+    fn multipliers(&self) -> Vec<(usize, f64)> {
+        match self {
+            Self::Squares(program) => program.multipliers(),
+            Self::Sums(program) => program.multipliers(),
+        }
+    }
+
+    fn holds(&self, id: usize) -> bool {
+        match self {
+            Self::Squares(program) => program.holds(id),
+            Self::Sums(program) => program.holds(id),
+        }
+    }
+
+    fn add(&mut self, id: usize, normal: Vec<f64>, bound: f64) -> Added {
+        match self {
+            Self::Squares(program) => program.add(id, normal, bound),
+            Self::Sums(program) => program.add(id, normal, bound),
+        }
+    }
+}
+
 /// The points where row `j` has a term below those of all supporting rows, by so much that the border is `beyond` away.
 struct Cell<'a> {
     view: &'a View<'a>,
@@ -76,17 +121,22 @@ struct Cell<'a> {
 }
 
 impl Cell<'_> {
+    fn norm(&self) -> Norm {
+        self.view.sites().ball().norm()
+    }
+
     /// How far the cell is, from below, and its nearest point; none where it was not reached or is at least `enough` away.
     fn solve(&self, supporting: &mut Supporting, enough: f64) -> (f64, Option<Vec<f64>>) {
         let dimension = self.view.sites().gradient(self.j).len();
-        let mut program = Program::new(dimension);
+        let norm = self.norm();
+        let mut program = Nearby::new(norm, dimension);
         let mut left_out = Vec::new();
         for _ in 0..50 + 20 * dimension {
-            let length = norm(&program.point);
+            let length = norm.length(program.point());
             if length >= enough * (1.0 + TOLERANCE) {
                 return (self.certified(&program.multipliers()), None);
             }
-            let Some(i) = self.least(supporting, &program.point, &left_out) else { break };
+            let Some(i) = self.least(supporting, program.point(), &left_out) else { break };
             let (normal, bound, size) = self.constraint(i);
             if size == 0.0 {
                 if (self.passes)(i, self.j) {
@@ -95,11 +145,11 @@ impl Cell<'_> {
                 left_out.push(i);
                 continue;
             }
-            let short = bound - dot(&normal, &program.point);
+            let short = bound - dot(&normal, program.point());
             if program.holds(i) || short <= TOLERANCE * length.max(f64::MIN_POSITIVE) {
                 // The least term is not below that of row `j`: the point is in the cell.
                 let radius = self.certified(&program.multipliers());
-                return (radius, Some(program.point));
+                return (radius, Some(program.point().to_vec()));
             }
             if let Added::Impossible(proof) = program.add(i, normal, bound) {
                 return (self.certified(&proof), None);
@@ -111,7 +161,7 @@ impl Cell<'_> {
     /// The supporting row of the least term after a step, but for those left out.
     fn least(&self, supporting: &mut Supporting, step: &[f64], left_out: &[usize]) -> Option<usize> {
         let by = self.view.sites().ball().moved(step);
-        let far = norm(&by);
+        let far = Norm::L2.length(&by);
         let mut best: Option<(f64, usize)> = None;
         let mut at = 0;
         while let Some(i) = supporting.get(at, self.view) {
@@ -132,11 +182,11 @@ impl Cell<'_> {
         best.map(|b| b.1)
     }
 
-    /// The inequality of row `i`: a normal of length 1, its bound, and the length that it was divided by.
+    /// The inequality of row `i`: a normal of dual length 1, its bound, and the length that it was divided by.
     fn constraint(&self, i: usize) -> (Vec<f64>, f64, f64) {
         let (own, other) = (self.view.sites().gradient(i), self.view.sites().gradient(self.j));
         let mut normal: Vec<f64> = own.iter().zip(other).map(|(a, b)| 2.0 * (b - a)).collect();
-        let size = norm(&normal);
+        let size = self.norm().dual(normal.iter().copied());
         // Rows that cannot be told apart but for rounding make no hyperplane.
         if size <= 8.0 * self.view.normal_off() {
             return (normal, 0.0, 0.0);
@@ -161,14 +211,14 @@ impl Cell<'_> {
         }
         let terms = (multipliers.len() + sum.len() + 8) as f64;
         let bound = bound - terms * f64::EPSILON * size_of_terms;
-        if bound <= 0.0 { 0.0 } else { ratio(bound, norm(&sum) * (1.0 + terms * f64::EPSILON) + off) }
+        if bound <= 0.0 {
+            0.0
+        } else {
+            ratio(bound, self.norm().dual(sum.iter().copied()) * (1.0 + terms * f64::EPSILON) + off)
+        }
     }
 }
 
 fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(x, y)| x * y).sum()
-}
-
-fn norm(v: &[f64]) -> f64 {
-    dot(v, v).sqrt()
 }

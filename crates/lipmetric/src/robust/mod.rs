@@ -12,10 +12,12 @@
 //! | `vote` | the radius of a majority vote |
 //! | `power` | that of a Lipschitz extension: which rows support a class, and with what weight |
 //! | `exact` | the nearest point of another class itself |
-//! | `program` | the quadratic program behind it |
+//! | `program` | the quadratic program behind it, in `l2` |
+//! | `linear` | the linear programs behind it, in `linf` and `l1` |
 
 mod ball;
 mod exact;
+mod linear;
 mod power;
 mod program;
 mod search;
