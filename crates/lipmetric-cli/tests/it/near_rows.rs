@@ -134,3 +134,20 @@ fn a_class_of_one_row_near_others_while_one_is_far_is_no_trouble_for_lmml() {
     let (_, fit) = json_of(&room, &options.split(' ').collect::<Vec<_>>());
     assert!(fit["objective"].as_f64().unwrap() >= fit["dual"].as_f64().unwrap(), "{fit}");
 }
+
+#[test]
+fn with_an_anchor_nearly_dependent_features_have_a_bound_that_is_not_above_the_objective() {
+    let room = Room::new();
+    room.write(
+        "near.csv",
+        "a0,a1,label\n0.4204628694759644,11.912113106887816,c0\n\
+        -1.735311008450584,-49.16301178725724,c1\n1.5279295274255218,43.287697133967356,c0\n\
+        0.7604761108617505,21.545011712509904,c1\n0.30917582560117524,8.759245279061036,c1\n\
+        -0.5902538092303696,-16.722451963414272,c0\n0.4175280071721461,11.828965665536456,c1\n\
+        0.9757206822683259,27.643095197190068,c2\n3.2226976466189554,91.30209029720488,c1\n",
+    );
+    let options = "fit near.csv --method lip-i --slack pair --diameter mean --c-rel 0.0025934969 --scale none --anchor within --json";
+    let fit = room.json(&options.split(' ').collect::<Vec<_>>());
+    assert_eq!(fit["status"], "optimal", "{fit}");
+    assert!(fit["dual"].as_f64().unwrap() <= fit["objective"].as_f64().unwrap(), "{fit}");
+}

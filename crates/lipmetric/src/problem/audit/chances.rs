@@ -1,4 +1,5 @@
 use super::Under;
+use crate::linalg::exponential::{LEAST_EXPONENT, exponentials};
 use crate::linalg::twofold::Twofold;
 use rayon::prelude::*;
 use std::ops::Range;
@@ -9,12 +10,54 @@ const FAR: f64 = 1e4;
 const NARROW: f64 = 1e5;
 /// Mean differences up to this have powers of `e` that are numbers.
 const MODERATE: f64 = 300.0;
-/// `exp` of less than minus this is zero.
-const NOTHING: f64 = 746.0;
+/// Where sums cancel to less than this part of their terms, they are computed without cancellation.
+const CANCELS: f64 = 1e-3;
 
-/// `exp(-apart)`, most of which are zero where rows are far apart.
-fn falling(apart: f64) -> f64 {
-    if apart > NOTHING { 0.0 } else { (-apart).exp() }
+/// A row and all others.
+struct Row<'a> {
+    i: usize,
+    class: Range<usize>,
+    weights: &'a [f64],
+    /// How much farther than the nearest all rows are; the row itself is infinitely far.
+    apart: &'a [f64],
+    /// `w_j exp(-apart_j)`.
+    mass: &'a [f64],
+}
+
+impl Row<'_> {
+    /// The mass of the row's class, and of the other classes.
+    fn masses(&self) -> (f64, f64) {
+        let sum = |range: Range<usize>| self.mass[range].iter().sum::<f64>();
+        (sum(self.class.clone()), sum(0..self.class.start) + sum(self.class.end..self.mass.len()))
+    }
+
+    /// The weighted sum over the other rows of the class of what a function makes of their differences of distance.
+    fn sum_of_class(&self, f: impl Fn(f64) -> f64) -> f64 {
+        let part = |range: Range<usize>| -> f64 {
+            self.apart[range.clone()].iter().zip(&self.weights[range]).map(|(a, w)| w * f(*a)).sum()
+        };
+        part(self.class.start..self.i) + part(self.i + 1..self.class.end)
+    }
+}
+
+/// `w exp(-apart)`, most of which are zero where rows are far apart.
+fn masses(apart: &[f64], weights: &[f64]) -> Vec<f64> {
+    struct Kernel<'a>(&'a [f64], &'a [f64], &'a mut [f64]);
+    impl pulp::NullaryFnOnce for Kernel<'_> {
+        type Output = ();
+        #[inline(always)]
+        fn call(self) {
+            let Self(apart, weights, out) = self;
+            out.iter_mut().zip(apart).for_each(|(o, a)| *o = if *a < LEAST_EXPONENT { -a } else { -LEAST_EXPONENT });
+            exponentials(out);
+            for ((o, a), w) in out.iter_mut().zip(apart).zip(weights) {
+                *o = if *a < LEAST_EXPONENT { w * *o } else { 0.0 };
+            }
+        }
+    }
+    let mut out = vec![0.0; apart.len()];
+    pulp::Arch::new().dispatch(Kernel(apart, weights, &mut out));
+    out
 }
 
 /// `exp(-t) - 1 + t`, with all digits where `t` is small.
@@ -34,11 +77,8 @@ fn bend(t: f64) -> f64 {
 impl Under {
     /// `sum_i w_i sum of w_j exp(-rho_ij) over other classes / the same over all others`: NCA's objective.
     pub(crate) fn expected_errors(&self) -> f64 {
-        self.sum_of_rows(|class, weights, apart| {
-            let mass =
-                |range: &mut dyn Iterator<Item = usize>| range.map(|j| weights[j] * falling(apart[j])).sum::<f64>();
-            let right = mass(&mut class.clone());
-            let wrong = mass(&mut (0..class.start).chain(class.end..apart.len()));
+        self.sum_of_rows(|row| {
+            let (right, wrong) = row.masses();
             wrong / (right + wrong)
         })
     }
@@ -49,43 +89,38 @@ impl Under {
     /// where the first mean is `1 + mean of (exp(m - a) - 1 - (m - a))`: sums of what is not negative, so that nothing cancels
     /// however small they are.
     pub(crate) fn collapse(&self) -> f64 {
-        self.sum_of_rows(|class, weights, apart| {
-            // A row is infinitely far from itself.
-            let others = || class.clone().filter(|&j| apart[j].is_finite());
-            let mass: f64 = others().map(|j| weights[j]).sum();
-            if mass <= 0.0 {
+        self.sum_of_rows(|row| {
+            let all = row.sum_of_class(|_| 1.0);
+            if all <= 0.0 {
                 return 0.0;
             }
-            let mean: f64 = others().map(|j| weights[j] / mass * apart[j]).sum();
-            let near =
-                |range: &mut dyn Iterator<Item = usize>| range.map(|j| weights[j] * falling(apart[j])).sum::<f64>();
-            let right = near(&mut others());
-            let wrong = near(&mut (0..class.start).chain(class.end..apart.len()));
-            if mean > MODERATE {
-                return ((right + wrong) / mass).ln() + mean;
+            let mean = row.sum_of_class(|a| a) / all;
+            let (right, wrong) = row.masses();
+            let plain = ((right + wrong) / all).ln() + mean;
+            if plain > CANCELS * (1.0 + mean) || mean > MODERATE {
+                return plain;
             }
-            let within: f64 = others().map(|j| weights[j] / mass * bend(apart[j] - mean)).sum();
-            within.ln_1p() + (wrong / right).ln_1p()
+            (row.sum_of_class(|a| bend(a - mean)) / all).ln_1p() + (wrong / right).ln_1p()
         })
     }
 
-    /// The weighted sum of what a function makes of each row's class, of all weights, and of how much farther than the nearest
-    /// all rows are; the row itself is infinitely far.
-    fn sum_of_rows(&self, f: impl Fn(Range<usize>, &[f64], &[f64]) -> f64 + Sync) -> f64 {
+    /// The weighted sum of what a function makes of each row.
+    fn sum_of_rows(&self, f: impl Fn(&Row<'_>) -> f64 + Sync) -> f64 {
         let (n, weights) = (self.cloud.len(), &self.cloud.weight);
         let of_row = |(class, i): (Range<usize>, usize)| {
             let mut apart = self.lengths_from(i);
             apart[i] = f64::INFINITY;
-            let nearest = (0..n).min_by(|&a, &b| apart[a].total_cmp(&apart[b])).unwrap_or(i);
-            let least = apart[nearest];
+            let least = apart.iter().fold(f64::INFINITY, |least, a| if *a < least { *a } else { least });
             let width = class.clone().filter(|&j| j != i).map(|j| apart[j] - least).fold(0.0, f64::max);
             if least.is_finite() && (least > FAR || least > NARROW * width) {
+                let nearest = apart.iter().position(|a| *a == least).unwrap_or(i);
                 let from: Twofold = self.embedding.exactly(i, nearest);
                 (0..n).filter(|&j| j != i).for_each(|j| apart[j] = (self.embedding.exactly(i, j) - from).value());
             } else {
                 apart.iter_mut().for_each(|a| *a -= least);
             }
-            weights[i] * f(class, weights, &apart)
+            let mass = masses(&apart, weights);
+            weights[i] * f(&Row { i, class, weights, apart: &apart, mass: &mass })
         };
         let classes = self.cloud.classes();
         let rows: Vec<(Range<usize>, usize)> =
