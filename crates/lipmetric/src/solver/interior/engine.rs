@@ -19,6 +19,9 @@ const PATIENCE: usize = 12;
 const SHORT: f64 = 1e-5;
 /// The part of the tolerated gap that a step aims at: going far below it only loses accuracy.
 const ENOUGH: f64 = 0.2;
+/// Where a looser gap is tolerated, a step aims as for this one. A point that keeps as far from all constraints as a gap of some
+/// percent allows sees ever more pairs as nearly tight, so that its gap hardly falls.
+const FINE: f64 = 1e-3;
 /// Rows are given up where there are more than this, each time that the gap has fallen by this factor, down to this gap.
 const MANY: usize = 2500;
 const PRUNE: f64 = 0.3;
@@ -375,7 +378,7 @@ impl<'a> Engine<'a> {
             if gap <= WAYPOINT && self.keep && self.waypoint.is_none() {
                 self.waypoint = Some(Box::new(self.clone()));
             }
-            let enough = until * self.best.objective;
+            let enough = until.min(FINE) * self.best.objective;
             late = if self.state.complementarity() < enough { late + 1 } else { 0 };
             let ended = Termination {
                 gap: Some(gap),
