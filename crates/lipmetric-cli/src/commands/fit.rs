@@ -373,7 +373,9 @@ pub(crate) fn describe_outcome(model: &Model) -> String {
         facts.row(["iterations", &outcome.iterations.to_string()]);
     }
     facts.row(["rank", &format!("{} of {}", model.metric.rank(), model.metric.features())]);
-    facts.row(["prediction", &model.classifier.to_string()]);
+    for (at, line) in wrapped(&model.classifier.to_string(), WIDTH).into_iter().enumerate() {
+        facts.row([if at == 0 { "prediction" } else { "" }, &line]);
+    }
     if let Some(suspects) = model.training.as_ref().and_then(Suspects::of) {
         facts.row(["rows relabelled", &format!("{} of {}", suspects.relabelled.len(), suspects.rows)]);
         facts.row(["rows bent", &format!("{} of {}", suspects.bent.len(), suspects.rows)]);
@@ -383,6 +385,21 @@ pub(crate) fn describe_outcome(model: &Model) -> String {
         text += &format!("note: {note}\n");
     }
     text
+}
+
+/// What is left of 80 columns beside the names of the figures.
+const WIDTH: usize = 48;
+
+/// The words of a text on lines of at most so many characters, as far as single words allow.
+fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split(' ') {
+        match lines.last_mut().filter(|line| line.chars().count() + 1 + word.chars().count() <= width) {
+            Some(line) => *line += &format!(" {word}"),
+            None => lines.push(word.to_owned()),
+        }
+    }
+    lines
 }
 
 /// Classes that a line shows.
@@ -403,39 +420,41 @@ fn describe_classes(model: &Model) -> String {
 fn describe_choice(model: &Model, choice: &Choice, facts: &mut TextTable) {
     let percent = |v: f64| format!("{:.1} %", 100.0 * v);
     let taken = &choice.chosen;
-    let mut chosen = match taken.metric {
-        MetricKind::Euclidean => "Euclidean distance",
-        MetricKind::Within => "Mahalanobis distance of the within-class covariance",
-        MetricKind::LipLocal => "a learned distance (Lip^I by near pairs)",
-        MetricKind::Agop => "a learned distance (AGOP, from the gradients of a smooth function)",
+    let mut distance = match taken.metric {
+        MetricKind::Euclidean => "Euclidean",
+        MetricKind::Within => "Mahalanobis, of the within-class covariance",
+        MetricKind::LipLocal => "learned: Lip^I by near pairs",
+        MetricKind::Agop => "learned: AGOP, a smooth function's gradients",
+        MetricKind::Nca => "learned: NCA by the likelihood",
+        MetricKind::Lmnn => "learned: LMNN",
         MetricKind::LipD => "Lip^D",
         MetricKind::LipI => "Lip^I",
         other => other.name(),
     }
     .to_owned();
     if let Some(c) = taken.c_rel {
-        chosen += &format!(", c-rel {}", short(c));
+        distance += &format!(", c-rel {}", short(c));
     }
+    facts.row(["chosen distance", &distance]);
     if let Some(slack) = taken.slack {
-        chosen += &format!(", {slack}");
+        facts.row(["  slack", &slack.to_string()]);
     }
     if let Some(diameter) = taken.diameter {
-        chosen += &format!(", diameter: {diameter}");
+        facts.row(["  diameter", &diameter.to_string()]);
     }
     if let Some(rank) = taken.rank {
-        chosen += &format!(", rank {rank}");
+        facts.row(["  rank", &rank.to_string()]);
     }
     if taken.euclid > 0.0 && taken.euclid < 1.0 {
-        chosen += &format!(", blended with the Euclidean distance (share {})", percent(taken.euclid));
+        facts.row(["  blended with", &format!("{} of the Euclidean distance", percent(taken.euclid))]);
     }
     if let Some(k) = taken.k.filter(|_| choice.neighbours.is_some()) {
-        chosen +=
-            &format!("; {}", if k == 1 { "the nearest row".to_owned() } else { format!("votes of {k} neighbours") });
+        let votes = if k == 1 { "the nearest row".to_owned() } else { format!("votes of the {k} nearest rows") };
+        facts.row(["chosen function", &votes]);
     }
     if taken.smoothness.is_some() {
-        chosen += "; a smooth function of the distances";
+        facts.row(["chosen function", "smooth in the distances (kernel ridge)"]);
     }
-    facts.row(["chosen", &chosen]);
     if choice.rows == 0 {
         return;
     }
@@ -446,12 +465,7 @@ fn describe_choice(model: &Model, choice: &Choice, facts: &mut TextTable) {
         facts.row(["  always the largest class", &percent(largest as f64 / total.max(1) as f64)]);
         facts.row(["  Euclidean nearest neighbours", &percent(neighbours)]);
         facts.row(["  chosen", &percent(taken.accuracy)]);
-        let new = if choice.folds == 1 {
-            "on new rows of the same kind, by the model as it is delivered"
-        } else {
-            "on new rows of the same kind"
-        };
-        facts.row(["expect about", &format!("{} {new}", percent(choice.estimate))]);
+        expect(choice, facts);
         return;
     }
     let reference = match taken.metric {
@@ -467,5 +481,10 @@ fn describe_choice(model: &Model, choice: &Choice, facts: &mut TextTable) {
             percent(choice.standard_error)
         ),
     ]);
-    facts.row(["expect about", &format!("{} on new rows of the same kind", percent(choice.estimate))]);
+    expect(choice, facts);
+}
+
+/// What the choice itself has not made optimistic.
+fn expect(choice: &Choice, facts: &mut TextTable) {
+    facts.row(["expect about", &format!("{:.1} % on new rows of the same kind", 100.0 * choice.estimate)]);
 }

@@ -64,9 +64,31 @@ fn a_fit_tells_the_classes_and_what_the_choice_is_worth_beside_simpler_ones() {
     let room = Room::new();
     let shown = room.ok(&["fit", "--data", "haberman"]);
     assert!(shown.contains("classes: 1: 225 (73.5 %), 2: 81 (26.5 %)"), "{shown}");
-    for line in ["always the largest class      73.5 %", "Euclidean nearest neighbours", "expect about"] {
+    let lines =
+        ["chosen distance", "chosen function", "always the largest class      73.5 %", "Euclidean nearest neighbours"];
+    for line in lines.into_iter().chain(["expect about"]) {
         assert!(shown.contains(line), "{line}: {shown}");
     }
+    let figures = shown.lines().filter(|line| !line.starts_with("note: "));
+    figures.for_each(|line| assert!(line.chars().count() <= 80, "{line}"));
+}
+
+#[test]
+fn slow_methods_are_tried_where_rows_are_few_or_where_they_are_asked_for() {
+    let room = Room::new();
+    let tried = |args: &[&str]| -> Vec<String> {
+        let fit = room.json(&[&["fit", "--json", "--classifier", "nearest"][..], args].concat());
+        let tried = fit["choice"]["tried"].as_array().unwrap().clone();
+        tried.iter().map(|t| t["metric"].as_str().unwrap().to_owned()).collect()
+    };
+    let few = tried(&["--data", "echo"]);
+    let many = tried(&["--data", "voting"]);
+    for name in ["nca", "lmnn"] {
+        assert_eq!(few.iter().filter(|m| *m == name).count(), 5, "{few:?}");
+        assert!(!many.contains(&name.to_owned()), "{many:?}");
+    }
+    let asked = tried(&["--data", "voting", "--metrics", "lmnn"]);
+    assert!(asked.iter().all(|m| m == "euclidean" || m == "lmnn") && asked.len() == 6, "{asked:?}");
 }
 
 #[test]
@@ -123,7 +145,7 @@ fn slack_diameter_and_rank_can_be_chosen_with_c() {
     }
     assert_eq!(&room.json(&["inspect", "m.lip", "--json"])["outcome"]["choice"], choice, "the model remembers");
     let text = room.ok(&["inspect", "m.lip"]);
-    assert!(text.contains("a slack per ") && text.contains("diameter: the "), "{text}");
+    assert!(text.contains("a slack per ") && text.contains("  diameter   "), "{text}");
     assert!(room.ok(&["evaluate", "--data", "echo", "--model", "m.lip"]).contains("accuracy"));
 }
 

@@ -55,16 +55,25 @@ impl Sample<'_> {
     /// If a system is singular.
     pub(crate) fn at(&self, queries: &Matrix, tried: &[Smoothness]) -> Result<Vec<Said>> {
         let (wanted, classes) = (self.targets(), self.labels.classes().len());
-        let one = |smoothness: &Smoothness| -> Result<Said> {
-            let bandwidth = smoothness.width * self.spread;
-            let solved = self.solve(&laplace_of(self.within, bandwidth), &wanted, smoothness.ridge)?;
-            let kernel = laplace_of(queries, bandwidth);
-            let values = per_class(linalg::product(&kernel, &solved.coefficients), classes);
-            let coefficients = per_class(solved.coefficients, classes);
-            let radius = |q: usize| radius(kernel.row(q), None, &coefficients, largest(values.row(q)), bandwidth);
-            Ok(Said { radii: (0..values.rows()).map(radius).collect(), values })
+        let of_width = |width: &f64| -> Result<Vec<(usize, Said)>> {
+            let bandwidth = width * self.spread;
+            let (within, kernel) = (laplace_of(self.within, bandwidth), laplace_of(queries, bandwidth));
+            let one = |(at, smoothness): (usize, &Smoothness)| -> Result<(usize, Said)> {
+                let solved = self.solve(&within, &wanted, smoothness.ridge)?;
+                let values = per_class(linalg::product(&kernel, &solved.coefficients), classes);
+                let coefficients = per_class(solved.coefficients, classes);
+                let radius = |q: usize| radius(kernel.row(q), None, &coefficients, largest(values.row(q)), bandwidth);
+                Ok((at, Said { radii: (0..values.rows()).map(radius).collect(), values }))
+            };
+            tried.iter().enumerate().filter(|(_, s)| s.width == *width).map(one).collect()
         };
-        tried.par_iter().map(one).collect()
+        let mut widths: Vec<f64> = tried.iter().map(|s| s.width).collect();
+        widths.sort_unstable_by(f64::total_cmp);
+        widths.dedup();
+        let mut said: Vec<(usize, Said)> =
+            widths.par_iter().map(of_width).collect::<Result<Vec<_>>>()?.into_iter().flatten().collect();
+        said.sort_unstable_by_key(|(at, _)| *at);
+        Ok(said.into_iter().map(|(_, said)| said).collect())
     }
 
     /// What each row gets from all others by functions of these settings. The radius is that of the function of all rows without

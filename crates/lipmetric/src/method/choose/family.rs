@@ -1,5 +1,5 @@
 use super::super::start::coordinates;
-use super::super::{Agop, Euclidean, Fit, LipLocal, Method, MetricKind, Training, values};
+use super::super::{Agop, Euclidean, Fit, LipLocal, Lmnn, Loss, Method, MetricKind, Nca, Training, values};
 use super::forms::Forms;
 use super::mix::mixed;
 use crate::problem::{Diameter, Slack};
@@ -9,8 +9,8 @@ use crate::{Error, Matrix, Metric, Result, linalg};
 /// What is chosen from.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::method) enum Family {
-    /// The within-class Mahalanobis metric, Lip^I by near pairs and the metric of a smooth function's gradients, by themselves and mixed with the Euclidean metric; of these
-    /// the listed ones, or all where none are.
+    /// The within-class Mahalanobis metric, Lip^I by near pairs, the metric of a smooth function's gradients and, where they are
+    /// cheap, NCA by the likelihood and LMNN: by themselves and mixed with the Euclidean metric. Of these the listed ones.
     Local(Vec<MetricKind>),
     /// Lip^D or Lip^I in several forms.
     Forms(Box<Forms>),
@@ -75,12 +75,33 @@ const STEPS: usize = 300;
 /// How much of the within-class covariance is its mean variance, the same in all directions.
 const SHRUNK: f64 = 0.1;
 
+/// NCA and LMNN are tried where the squared number of rows times that of features is at most this: a step takes about so many
+/// multiplications, and learning both shall take some tenths of a second.
+const CHEAP: usize = 3_000_000;
+/// The gap at which LMNN is good enough to be judged.
+const LMNN_GAP: f64 = 1e-2;
+const LMNN_STEPS: usize = 100;
+
+fn likely() -> Nca {
+    Nca::new().loss(Loss::Log)
+}
+
 fn near() -> LipLocal {
     // The mixtures bring the Euclidean metric in.
     LipLocal::new().euclid(0.0).tolerance(GAP).max_iterations(STEPS)
 }
 
 impl Family {
+    /// The listed metrics, or where none are listed all that rows of this number and width allow for.
+    pub(in crate::method) fn local(wanted: &[MetricKind], data: &Training<'_>) -> Self {
+        if !wanted.is_empty() {
+            return Self::Local(wanted.to_vec());
+        }
+        let work = data.x.rows().saturating_mul(data.x.rows()).saturating_mul(data.x.cols());
+        let slow = |kind: &MetricKind| matches!(kind, MetricKind::Nca | MetricKind::Lmnn);
+        Self::Local(MetricKind::TRIED.iter().copied().filter(|kind| work <= CHEAP || !slow(kind)).collect())
+    }
+
     /// What is tried, where an option decides it.
     pub(super) fn describe(&self) -> Option<String> {
         match self {
@@ -117,7 +138,7 @@ impl Family {
     pub(super) fn members(&self, data: &Training<'_>, observer: &mut dyn Observer) -> Result<Vec<Member>> {
         match self {
             Self::Local(wanted) => {
-                let wants = |kind: MetricKind| wanted.is_empty() || wanted.contains(&kind);
+                let wants = |kind: MetricKind| wanted.contains(&kind);
                 let member = |traits, metric| Member { traits, metric, slack: None, weights: Vec::new(), unit_c: None };
                 let mut out = Vec::new();
                 if wants(MetricKind::Within) {
@@ -133,6 +154,18 @@ impl Family {
                     let metrics = by_gradients(data, observer)?;
                     let agop = |rounds| Traits { rounds: Some(rounds), ..Traits::plain(MetricKind::Agop, None) };
                     out.extend((1..).zip(metrics).map(|(rounds, metric)| member(agop(rounds), metric)));
+                }
+                // A fold in which a class has a single row may leave nothing to learn.
+                let learned =
+                    |fit: Result<Fit>| fit.map_or_else(|_| Metric::euclidean(data.x.cols()), |fit| fit.metric);
+                if wants(MetricKind::Nca) {
+                    let metric = learned(likely().fit(data, observer));
+                    out.push(member(Traits::plain(MetricKind::Nca, None), metric));
+                }
+                if wants(MetricKind::Lmnn) {
+                    let lmnn = Lmnn::new().tolerance(LMNN_GAP).max_iterations(LMNN_STEPS);
+                    let metric = learned(lmnn.fit(data, observer));
+                    out.push(member(Traits::plain(MetricKind::Lmnn, None), metric));
                 }
                 Ok(out)
             }
@@ -157,6 +190,8 @@ impl Family {
                 let fits = Agop::new().rounds(rounds).path(data, observer)?;
                 fits.into_iter().next_back().ok_or_else(|| Error::data("no gradients could be taken"))?
             }
+            (Self::Local(_), None) if traits.what == MetricKind::Nca => likely().fit(data, observer)?,
+            (Self::Local(_), None) if traits.what == MetricKind::Lmnn => Lmnn::new().fit(data, observer)?,
             (Self::Local(_), None) => return Euclidean::new().fit(data, observer),
         };
         if euclid == 0.0 {

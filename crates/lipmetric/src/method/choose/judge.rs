@@ -281,7 +281,7 @@ mod tests {
         let all = Lip::chosen().slack(Choose::Auto).diameter(Choose::Auto).rank(Choose::Auto);
         let forms = Forms::new(all, &Training::new(&x, &y).unwrap()).unwrap();
         let forms = Family::Forms(Box::new(forms));
-        for family in [Family::Local(Vec::new()), forms] {
+        for family in [Family::local(&[], &Training::new(&x, &y).unwrap()), forms] {
             let before = held_out(&family, &x, &codes, &test);
             for (at, &row) in test.iter().enumerate() {
                 let mut other = codes.clone();

@@ -45,7 +45,8 @@ const REPEATS: usize = 5;
 parameters! {
     /// The Euclidean metric, unless another one is shown to be better.
     ///
-    /// Tried are the within-class Mahalanobis metric and [`LipLocal`](super::LipLocal) for four trade-offs, each by itself and
+    /// Tried are the within-class Mahalanobis metric, [`LipLocal`](super::LipLocal) for four trade-offs, [`Agop`](super::Agop) and,
+    /// where there are few rows, [`Nca`](super::Nca) by the likelihood and [`Lmnn`](super::Lmnn), each by itself and
     /// mixed with the Euclidean metric in four shares. They are compared by five-fold cross-validation. The best is taken if it
     /// predicts better than the Euclidean metric by more than one standard error of the paired difference, and if a nested
     /// check agrees: over the folds, the winner on the other folds must also beat the Euclidean metric on the one left out.
@@ -98,7 +99,7 @@ impl Method for Auto {
     fn fit(&self, data: &Training<'_>, observer: &mut dyn Observer) -> Result<Fit> {
         data.check_for(self)?;
         self.check()?;
-        let family = Family::Local(self.metrics.clone());
+        let family = Family::local(&self.metrics, data);
         let Serves::Function { neighbours, weights, smooth } = data.serves else {
             return fit(&family, self.seed, data, observer);
         };

@@ -1,7 +1,7 @@
 //! The choice of a metric and a function by what every combination said of rows that it had not seen.
 
 use super::joint::{Arm, Ask, How, Race, row_weights};
-use super::rule::{Choice, Judged};
+use super::rule::{Choice, Judged, MetricKind};
 use super::standing::Standing;
 use super::{Score, Training};
 use crate::Result;
@@ -26,9 +26,11 @@ impl Race {
         (0..self.arms.len()).filter(|&a| self.alive[a] && wanted(&self.arms[a])).collect()
     }
 
-    /// What is taken unless another one is shown to be better: the Euclidean distance, with a smooth function where that may be.
+    /// What is taken unless another one is shown to be better: votes under the Euclidean distance, or the better of the smooth
+    /// functions of the Euclidean distance and of their own gradients'.
     fn usual(&self, smooth: bool) -> Vec<usize> {
-        self.alive(|arm| arm.candidate == 0 && arm.smooth() == smooth)
+        let own = |arm: &Arm| smooth && self.candidates[arm.candidate].traits.what == MetricKind::Agop;
+        self.alive(|arm| (arm.candidate == 0 || own(arm)) && arm.smooth() == smooth)
     }
 
     /// The rule: the best of these, if it is shown to be better than the usual. Of smooth functions of its distance that are not

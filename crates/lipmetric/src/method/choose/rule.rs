@@ -18,6 +18,10 @@ pub enum MetricKind {
     LipLocal,
     /// The metric of a smooth function's gradients.
     Agop,
+    /// Neighbourhood components analysis by the likelihood.
+    Nca,
+    /// Large margin nearest neighbours.
+    Lmnn,
     /// Lip^D.
     LipD,
     /// Lip^I.
@@ -26,7 +30,7 @@ pub enum MetricKind {
 
 impl MetricKind {
     /// The learned distances that [`Auto`](super::Auto) tries beside the Euclidean one.
-    pub const TRIED: &'static [Self] = &[Self::Within, Self::LipLocal, Self::Agop];
+    pub const TRIED: &'static [Self] = &[Self::Within, Self::LipLocal, Self::Agop, Self::Nca, Self::Lmnn];
 
     /// Its name, as a file has it.
     #[must_use]
@@ -36,6 +40,8 @@ impl MetricKind {
             Self::Within => "within",
             Self::LipLocal => "lip-local",
             Self::Agop => "agop",
+            Self::Nca => "nca",
+            Self::Lmnn => "lmnn",
             Self::LipD => "lip-d",
             Self::LipI => "lip-i",
         }
