@@ -101,17 +101,23 @@ def load(name, seed=0):
     return x, np.unique([r[-1] for r in rows], return_inverse=True)[1]
 
 
+def split(y, repeat):
+    """60 % of each class to train."""
+    r = np.random.default_rng(1000 + repeat)
+    train, test = [], []
+    for label in np.unique(y):
+        rows = r.permutation(np.flatnonzero(y == label))
+        count = max(1, int(0.6 * len(rows) + 1e-9))
+        train += list(rows[:count])
+        test += list(rows[count:])
+    return np.array(train), np.array(test)
+
+
 def splits(name, repeats, seed=0):
     """60 % of each class to train; gaps filled with the training median, features z-scored by the training part."""
     x, y = load(name, seed)
     for repeat in range(repeats):
-        r = np.random.default_rng(1000 + repeat)
-        train, test = [], []
-        for label in np.unique(y):
-            rows = r.permutation(np.flatnonzero(y == label))
-            count = max(1, int(0.6 * len(rows) + 1e-9))
-            train += list(rows[:count])
-            test += list(rows[count:])
+        train, test = split(y, repeat)
         a, b = x[train], x[test]
         middle = np.nanmedian(a, 0)
         a, b = np.where(np.isnan(a), middle, a), np.where(np.isnan(b), middle, b)

@@ -15,7 +15,7 @@ import numpy as np
 from sklearn import datasets
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "choosing"))
-from common import BUNDLED, ROOT, SKLEARN  # noqa: E402
+from common import BUNDLED, ROOT, SKLEARN, split  # noqa: E402,F401
 
 
 @dataclasses.dataclass
@@ -130,18 +130,6 @@ def load(name):
     if name == "segment":
         return segment()
     return packaged(name) if name in PACKAGED else bundled(name)
-
-
-def split(y, repeat):
-    """60 % of each class to train."""
-    r = np.random.default_rng(1000 + repeat)
-    train, test = [], []
-    for label in np.unique(y):
-        rows = r.permutation(np.flatnonzero(y == label))
-        count = max(1, int(0.6 * len(rows) + 1e-9))
-        train += list(rows[:count])
-        test += list(rows[count:])
-    return np.array(train), np.array(test)
 
 
 def encoded(table, train, test):
