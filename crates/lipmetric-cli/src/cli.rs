@@ -35,9 +35,9 @@ Examples:
 
 Exit codes:
   0    done
-  1    failed
+  1    failed: a file cannot be opened or written, memory is short, no result in floating point
   2    usage: wrong command line
-  3    bad data: a file cannot be used; the message says where
+  3    bad data: a table or a model cannot be used, or has no such column; the message says where
   4    not converged: the best result is still written; of `verify`: a claim does not hold
   130  interrupted by Ctrl-C or SIGTERM: a model that was asked for is still written
 

@@ -7,6 +7,7 @@ mod failure;
 mod input;
 mod memory;
 mod method;
+mod origin;
 mod output;
 mod outputs;
 mod pages;

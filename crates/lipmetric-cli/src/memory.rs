@@ -42,8 +42,21 @@ pub(crate) fn shown(bytes: u64) -> String {
 /// What the machine can give to this process: free memory, the limit of its control group, the limit of its address space. `None`
 /// where the system does not tell (only Linux does).
 pub(crate) fn available() -> Option<u64> {
+    least().map(|(bytes, _)| bytes)
+}
+
+/// The same, and what sets this limit.
+fn least() -> Option<(u64, &'static str)> {
     let free = kilobytes(&read_to_string("/proc/meminfo").ok()?, "MemAvailable:");
-    [free, of_group(), of_addresses()].into_iter().flatten().min()
+    let limits = [
+        (free, "what this machine has free"),
+        (of_group(), "what the control group has left"),
+        (
+            of_addresses(),
+            "what the limit of the address space (`ulimit -v`) leaves beside the 1 GiB of the program itself",
+        ),
+    ];
+    limits.into_iter().filter_map(|(bytes, whose)| Some((bytes?, whose))).min_by_key(|(bytes, _)| *bytes)
 }
 
 fn kilobytes(text: &str, name: &str) -> Option<u64> {
@@ -70,11 +83,7 @@ fn of_addresses() -> Option<u64> {
 
 /// Refuses a fit that would not find room, before it begins.
 pub(crate) fn check(foreseen: &Foreseen, limit: Option<u64>, origin: &str) -> Result {
-    let (most, whose) = match (limit, available()) {
-        (Some(limit), _) => (limit, "--max-memory"),
-        (None, Some(free)) => (free, "what this machine has free"),
-        (None, None) => return Ok(()),
-    };
+    let Some((most, whose)) = limit.map(|limit| (limit, "--max-memory")).or_else(least) else { return Ok(()) };
     if foreseen.bytes <= most {
         return Ok(());
     }

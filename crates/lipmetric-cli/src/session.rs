@@ -9,7 +9,8 @@ use lipmetric::evaluate::{Advance, Supervisor};
 use lipmetric::solver::{Halt, Observer, Progress};
 use std::io::IsTerminal;
 use std::ops::ControlFlow;
-use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// How often a log without a terminal is told how far things are.
@@ -40,6 +41,7 @@ impl Session {
                 usual(info);
             }
         }));
+        exit_instead_of_abort()?;
         Ok(Self { quiet: global.quiet, verbose: global.verbose > 0, interrupt: Interrupt::listen()? })
     }
 
@@ -92,6 +94,32 @@ impl Session {
         FitObserver { session: self, bar, told: Instant::now() }
     }
 
+    /// Ends the program with this failure if something that is watched only between its steps goes on for too long after the limit
+    /// or an interrupt: by a second, or 5 %. What comes before is found where it can be.
+    pub(crate) fn deadline(&self, limit: Option<Duration>, late: fn() -> Failure) -> Deadline {
+        let done = Arc::new(AtomicBool::new(false));
+        let (over, interrupt) = (done.clone(), self.interrupt.clone());
+        let end = limit.and_then(|l| Instant::now().checked_add(l + patience(l)));
+        std::thread::spawn(move || {
+            let mut asked = None;
+            while !over.load(Ordering::SeqCst) {
+                std::thread::sleep(TICK);
+                let now = Instant::now();
+                if asked.is_none() && interrupt.asked() {
+                    asked = now.checked_add(patience(Duration::ZERO));
+                }
+                let interrupted = asked.is_some_and(|at| now >= at);
+                if (interrupted || end.is_some_and(|end| now >= end)) && !over.swap(true, Ordering::SeqCst) {
+                    let failure = if interrupted { Failure::Interrupted(String::new()) } else { late() };
+                    failure.tell();
+                    lipmetric_io::write::remove_unfinished();
+                    std::process::exit(i32::from(failure.code()));
+                }
+            }
+        });
+        Deadline(done)
+    }
+
     /// Watches many fits, which shall not go on for longer than the limit.
     pub(crate) fn supervisor(&self, what: &'static str, limit: Option<Duration>) -> ManyFits {
         let bar = self.bar(ProgressBar::new(1), "{prefix} {wide_bar} {pos}/{len} {msg}");
@@ -101,6 +129,35 @@ impl Session {
         let log = self.logs().then(|| Mutex::new(Instant::now()));
         ManyFits { bar, what, log, stop: StopOnly { interrupt: self.interrupt.clone(), end } }
     }
+}
+
+/// How often a deadline is looked at.
+const TICK: Duration = Duration::from_millis(50);
+
+/// How long to wait for something that has been asked to end.
+pub(crate) fn patience(limit: Duration) -> Duration {
+    limit.mul_f64(0.05).max(Duration::from_millis(800))
+}
+
+/// While it is there, a limit holds.
+pub(crate) struct Deadline(Arc<AtomicBool>);
+
+impl Drop for Deadline {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+}
+
+/// Memory that cannot be had where nobody foresaw it ends the program with the system's message and a code of ours, not with a
+/// signal.
+fn exit_instead_of_abort() -> Result {
+    #[cfg(unix)]
+    {
+        let always = Arc::new(AtomicBool::new(true));
+        signal_hook::flag::register_conditional_shutdown(signal_hook::consts::SIGABRT, 1, always)
+            .map_err(|e| Failure::Failed(format!("cannot listen for signals: {e}")))?;
+    }
+    Ok(())
 }
 
 /// Whether results may be coloured: standard output is a terminal and `NO_COLOR` is not set.

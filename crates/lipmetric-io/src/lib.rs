@@ -25,6 +25,7 @@
 pub mod datasets;
 pub mod encoding;
 pub mod error;
+mod fingerprint;
 pub mod format;
 pub mod map;
 pub mod model;
@@ -37,6 +38,7 @@ pub mod write;
 
 pub use encoding::Encoding;
 pub use error::{Error, ErrorKind, Result};
+pub use fingerprint::{fingerprint, fingerprint_of_text};
 pub use format::Format;
 pub use read::{ReadOptions, TableStream, read_table};
 pub use source::Source;

@@ -24,7 +24,7 @@ mod tensors;
 use crate::write::write_whole;
 use crate::{Error, Result, Source, Target};
 use lipmetric::method::{Outcome, Spec};
-use lipmetric::model::{Classifier, Model, Provenance, Terms, TrainingRows};
+use lipmetric::model::{Classifier, Model, Origin, Provenance, Terms, TrainingRows};
 use lipmetric::prepare::Preparation;
 use lipmetric::{Labels, Metric};
 use safetensors::tensor::{SafeTensorError, SafeTensors, TensorView};
@@ -79,6 +79,9 @@ struct Description<'a> {
     /// What of a certificate is no tensor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     certificate: Option<certificate::Shared>,
+    /// Where it comes from, where that was told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    origin: Option<Cow<'a, Origin>>,
 }
 
 /// A model as a file holds it.
@@ -116,6 +119,7 @@ pub fn model_to_bytes(model: &Model) -> Result<Vec<u8>> {
         feature_names: model.preparation.feature_names(),
         preparation: Cow::Borrowed(&model.preparation),
         certificate: model.certificate.as_ref().map(certificate::Shared::of),
+        origin: model.origin.as_ref().map(Cow::Borrowed),
     };
     let text = serde_json::to_string(&description).map_err(|e| fail(&e))?;
     let mut tensors = Written::new();
@@ -293,6 +297,7 @@ fn assemble(d: Description<'_>, views: &[(String, TensorView<'_>)]) -> Result<Mo
     let lines = tensors.codes("train.line")?.map_or_else(Vec::new, |(_, lines)| lines);
     let lines = lines.into_iter().map(u64::from).collect();
     let certificate = d.certificate.map(|shared| certificate::read(&shared, &tensors)).transpose()?;
+    let origin = d.origin.map(Cow::into_owned);
     let model = || -> lipmetric::Result<Model> {
         let labels = training
             .map(|(x, codes)| Ok(TrainingRows::new(x, Labels::from_codes(d.classes.to_vec(), codes)?)))
@@ -306,7 +311,8 @@ fn assemble(d: Description<'_>, views: &[(String, TensorView<'_>)]) -> Result<Mo
         {
             return Err(lipmetric::Error::data(format!("{} of its {} rows vote", voting.k, rows.x.rows())));
         }
-        let model = Model::new(learned, metric, d.preparation.into_owned(), classes, classifier)?;
+        let mut model = Model::new(learned, metric, d.preparation.into_owned(), classes, classifier)?;
+        model.origin = origin;
         let model = match labels {
             Some(mut rows) => {
                 (rows.values, rows.terms, rows.lines) = (values, terms, lines);

@@ -114,7 +114,8 @@ pub(crate) fn compare<'py>(
             Ok(Entry { name: name.clone(), recipe })
         })
         .collect::<PyResult<Vec<_>>>()?;
-    let protocol = Protocol { train_fraction: terms.train_fraction, repeats: terms.repeats, seed: terms.seed };
+    let (train_fraction, repeats, seed) = (terms.train_fraction, terms.repeats, terms.seed);
+    let protocol = Protocol { train_fraction, repeats, seed, ..Protocol::default() };
     let end = terms.time_limit.and_then(|s| std::time::Duration::try_from_secs_f64(s).ok());
     let end = end.and_then(|limit| std::time::Instant::now().checked_add(limit));
     let watching = Watching { threads: terms.threads, time_limit: None, listener };

@@ -234,12 +234,12 @@ fn judge_method(args: &Args, session: &Session) -> Result<Report> {
     memory::check(&recipe.foresee(&data), args.data.max_memory(), &table.origin)?;
     let limit = time_limit(args.time_limit)?;
     let supervisor = session.supervisor("splits", limit);
+    let deadline = session.deadline(limit, late);
     let trials = certified_trials(&data, &recipe, &splits, asked.as_ref(), &supervisor).map_err(|e| match e {
-        lipmetric::Error::Interrupted if !session.interrupted() => Failure::NotConverged(
-            "--time-limit was reached before all splits were complete; allow more time".to_owned(),
-        ),
+        lipmetric::Error::Interrupted if !session.interrupted() => late(),
         other => other.into(),
     })?;
+    drop(deadline);
     session.go_on()?;
     let mut confusion = Confusion::new(data.labels.classes().to_vec());
     for trial in &trials {
@@ -263,6 +263,10 @@ fn judge_method(args: &Args, session: &Session) -> Result<Report> {
     }
     report.judgement = judgement;
     Ok(report)
+}
+
+fn late() -> Failure {
+    Failure::NotConverged("--time-limit was reached before all splits were complete; allow more time".to_owned())
 }
 
 impl Report {

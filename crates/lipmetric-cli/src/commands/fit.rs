@@ -1,11 +1,12 @@
 use super::shared::LabelledArgs;
 use super::suspects::Suspects;
-use super::watched::{self, Watched};
+use super::watched::{self, Measured, Watched};
 use crate::draw;
 use crate::failure::{Failure, Result};
 use crate::memory;
 use crate::method::options::{self, Given};
 use crate::method::{MethodArgs, time_limit};
+use crate::origin;
 use crate::output::{self, Align, TextTable, counted, short};
 use crate::outputs;
 use crate::pages::{self, PageArgs};
@@ -13,7 +14,7 @@ use crate::resources::{self, Stopwatch};
 use crate::session::Session;
 use lipmetric::Model;
 use lipmetric::lipschitz::Margins;
-use lipmetric::method::{Choice, Method, MetricKind, Spec};
+use lipmetric::method::{Choice, Method, MetricKind, Outcome, Spec};
 use lipmetric::model::{Classifier, Foreseen};
 use lipmetric::prepare::{Encoding, Preparation, Scaling, Step};
 use lipmetric::solver::Status;
@@ -103,6 +104,9 @@ struct Report<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     choice: Option<&'a Choice>,
     lipschitz: Option<&'a Margins>,
+    /// The same of the Euclidean distance, where another one was learned.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lipschitz_euclidean: Option<&'a Margins>,
     seconds: f64,
     cpu_seconds: Option<f64>,
     peak_memory_bytes: Option<u64>,
@@ -124,6 +128,7 @@ fn check_output(args: &Args) -> Result {
 }
 
 pub(crate) fn run(args: &Args, session: &Session) -> Result {
+    let watch = Stopwatch::start();
     check_output(args)?;
     let (table, data) = args.rows.read(session)?;
     let spec = args.method.spec()?;
@@ -138,9 +143,10 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
         return output::print(&describe_size(&table.origin, &foreseen));
     }
     memory::check(&foreseen, args.rows.data.max_memory(), &table.origin)?;
-    let watch = Stopwatch::start();
+    let origin = origin::of(&data);
     watched::fit(&recipe, &data, time_limit(args.time_limit)?, session, |Watched { model, margins, history }| {
         let mut model = Arc::unwrap_or_clone(model);
+        model.origin = Some(origin.clone());
         let seconds = (watch.seconds(), watch.cpu_seconds());
         if args.pages.wanted() {
             let view = ModelView::of(&model, &table.origin, history)?;
@@ -156,11 +162,12 @@ fn complete(
     args: &Args,
     session: &Session,
     origin: &str,
-    (mut model, margins): (Model, Option<Margins>),
+    (mut model, margins): (Model, Measured),
     (seconds, cpu_seconds): (f64, Option<f64>),
 ) -> Result {
     let n = model.class_counts.iter().sum();
     let suspects = model.training.as_ref().and_then(Suspects::of);
+    model.outcome.notes.extend(margins.collapsed());
     if args.without_rows {
         model.training = None;
     }
@@ -191,7 +198,8 @@ fn complete(
         rank: model.metric.rank(),
         notes: options::notes(&model.outcome),
         choice: model.outcome.choice.as_ref(),
-        lipschitz: margins.as_ref(),
+        lipschitz: margins.learned.as_ref(),
+        lipschitz_euclidean: margins.euclidean.as_ref(),
         seconds,
         cpu_seconds,
         peak_memory_bytes: resources::peak_memory_bytes(),
@@ -264,16 +272,16 @@ fn describe(origin: &str, report: &Report<'_>, model: &Model) -> String {
     text += "\n";
     text += &describe_outcome(model);
     if let Some(margins) = report.lipschitz {
-        text += "\ntraining rows under the learned distance\n";
-        text += &super::margins::describe_margins(margins);
+        let of =
+            if report.lipschitz_euclidean.is_some() { "training rows" } else { "training rows under this distance" };
+        text += &format!("\n{of}\n");
+        text += &super::margins::describe_margins(report.lipschitz_euclidean, margins);
         text += "\n";
     }
     text += &draw::room().map_or_else(String::new, |width| drawn(model, width) + &drawn_weights(model, width));
     let mut facts = TextTable::new(vec![Align::Left, Align::Left]);
     facts.row(["seconds", &format!("{:.3}", report.seconds)]);
-    if let Some(path) = &report.model {
-        facts.row(["model", path]);
-    }
+    facts.row(["model", report.model.as_deref().unwrap_or("not kept; --model FILE keeps it")]);
     text + &facts.render()
 }
 
@@ -351,29 +359,37 @@ pub(crate) fn describe_preparation(preparation: &Preparation) -> String {
 pub(crate) fn describe_outcome(model: &Model) -> String {
     let mut facts = TextTable::new(vec![Align::Left, Align::Left]);
     facts.row(["method", model.spec.name()]);
-    for (name, value) in options::worded_parameters(&model.used) {
+    let given = options::worded_parameters(&model.used);
+    let told = given.iter().any(|(name, _)| name == "c");
+    for (name, value) in given {
         facts.row([name, value]);
     }
     let outcome = &model.outcome;
     if let Some(choice) = &outcome.choice {
         describe_choice(model, choice, &mut facts);
     }
-    facts.row(["ended", outcome.status.describe()]);
+    facts.row(["ended".to_owned(), describe_end(outcome)]);
     for (name, value) in [("objective", outcome.objective), ("lower bound", outcome.dual)] {
         if let Some(value) = value {
             facts.row([name, &format!("{value:.9}")]);
         }
     }
-    for (name, value) in [("certified gap", outcome.gap), ("c", outcome.c), ("c_max", outcome.c_max)] {
+    for (name, value) in [("certified gap", outcome.gap), ("c", outcome.c.filter(|_| !told)), ("c_max", outcome.c_max)]
+    {
         if let Some(value) = value {
             facts.row([name, &short(value)]);
         }
     }
     if outcome.iterations > 0 {
-        facts.row(["iterations", &outcome.iterations.to_string()]);
+        let of_all = if outcome.choice.is_some() { " in all fits of the choice" } else { "" };
+        facts.row(["iterations", &format!("{}{of_all}", outcome.iterations)]);
     }
     facts.row(["rank", &format!("{} of {}", model.metric.rank(), model.metric.features())]);
-    for (at, line) in wrapped(&model.classifier.to_string(), WIDTH).into_iter().enumerate() {
+    let prediction = match &model.training {
+        Some(_) => model.classifier.to_string(),
+        None => "none: the training rows are not in the model, it can only map".to_owned(),
+    };
+    for (at, line) in wrapped(&prediction, WIDTH).into_iter().enumerate() {
         facts.row([if at == 0 { "prediction" } else { "" }, &line]);
     }
     if let Some(suspects) = model.training.as_ref().and_then(Suspects::of) {
@@ -400,6 +416,19 @@ fn wrapped(text: &str, width: usize) -> Vec<String> {
         }
     }
     lines
+}
+
+/// How a fit ended. Of a choice, the certificate is one of the learned part, to the tolerance of the choice's own fits.
+fn describe_end(outcome: &Outcome) -> String {
+    let described = outcome.status.describe();
+    match (&outcome.choice, outcome.gap) {
+        (Some(choice), Some(_)) if outcome.status == Status::Optimal => {
+            let blended = choice.chosen.euclid > 0.0 && choice.chosen.euclid < 1.0;
+            let part = if blended { ", of the learned part before it is blended" } else { "" };
+            format!("optimal to the certified gap below{part}")
+        }
+        _ => described.to_owned(),
+    }
 }
 
 /// Classes that a line shows.

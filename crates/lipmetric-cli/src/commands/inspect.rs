@@ -3,12 +3,12 @@ use super::margins::{self, ReportArgs};
 use super::suspects::Suspects;
 use crate::failure::{Failure, Result};
 use crate::method::options::{self, Given};
-use crate::output::{self, Align, TextTable, short};
+use crate::output::{self, Align, TextTable, counted, short};
 use crate::outputs;
 use crate::pages::{self, PageArgs};
 use crate::session::Session;
 use lipmetric::method::{Method, Outcome, Spec};
-use lipmetric::model::Classifier;
+use lipmetric::model::{Classifier, Origin};
 use lipmetric::prepare::{Encoding, Preparation};
 use lipmetric::view::{History, ModelView};
 use lipmetric::{Matrix, Model};
@@ -64,6 +64,8 @@ struct Report<'a> {
     format_version: u32,
     program_version: &'a str,
     checksum: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    origin: Option<&'a Origin>,
     method: &'a str,
     /// As the fit had them.
     parameters: Given,
@@ -167,6 +169,7 @@ fn report(stored: &StoredModel, spectrum: Vec<f64>) -> Report<'_> {
         format_version: stored.format_version,
         program_version: &stored.program_version,
         checksum: &stored.checksum,
+        origin: model.origin.as_ref(),
         method: model.spec.name(),
         parameters: options::parameters(&model.used),
         spec: &model.spec,
@@ -194,6 +197,16 @@ fn describe(args: &Args, stored: &StoredModel, spectrum: &[f64]) -> String {
         stored.program_version,
         stored.format_version
     );
+    if let Some(Origin { data, fingerprint, command, .. }) = &model.origin {
+        let mut facts = TextTable::new(vec![Align::Left, Align::Left]);
+        let rows: usize = model.class_counts.iter().sum();
+        facts.row(["fitted on", &format!("{data}: {}", counted(rows, "row", "rows"))]);
+        facts.row(["fingerprint", fingerprint]);
+        if let Some(command) = command {
+            facts.row(["command", command]);
+        }
+        text += &(facts.render() + "\n");
+    }
     text += &describe_outcome(model);
     text += "\n";
     if let Some(label) = &model.preparation.schema().label {

@@ -206,13 +206,22 @@ pub(crate) fn measure(metric: &Metric, x: &Matrix, labels: &Labels, args: &Repor
     Ok(Report::new(&Mahalanobis::new(metric, x)?, labels, &options)?)
 }
 
-/// The margins and ratios alone: a few lines of a fit's report.
-pub(crate) fn describe_margins(m: &Margins) -> String {
-    let mut table = TextTable::new(vec![Align::Left, Align::Right]);
-    table.row(["margin", &short(m.margin.distance)]);
-    table.row(["diameter", &short(m.diameter.distance)]);
-    table.row(["margin / diameter", &short(m.ratio_diameter)]);
-    table.row(["margin / sum of class diameters", &short(m.ratio_intra)]);
+/// The margins and ratios alone, under the Euclidean distance, where that is given, and under the learned one: a few lines of a
+/// fit's report.
+pub(crate) fn describe_margins(euclidean: Option<&Margins>, learned: &Margins) -> String {
+    let mut table = TextTable::new(vec![Align::Left, Align::Right, Align::Left, Align::Right]);
+    if euclidean.is_some() {
+        table.row(["", "Euclidean", "", "learned"]);
+    }
+    let names = ["margin", "diameter", "margin / diameter", "margin / sum of class diameters"];
+    let figures = |m: &Margins| [m.margin.distance, m.diameter.distance, m.ratio_diameter, m.ratio_intra];
+    let before = euclidean.map(figures);
+    for (at, (name, figure)) in names.into_iter().zip(figures(learned)).enumerate() {
+        match &before {
+            Some(before) => table.row([name, &short(before[at]), "->", &short(figure)]),
+            None => table.row([name, &short(figure)]),
+        }
+    }
     table.render()
 }
 

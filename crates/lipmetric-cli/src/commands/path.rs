@@ -1,4 +1,5 @@
 use super::shared::LabelledArgs;
+use super::watched::measure;
 use crate::failure::{Failure, Result};
 use crate::input::PrepareArgs;
 use crate::method::options;
@@ -6,22 +7,25 @@ use crate::method::{LipArgs, Method, time_limit};
 use crate::output::{self, Align, TextTable, short};
 use crate::pages::{self, PageArgs};
 use crate::session::Session;
-use lipmetric::Labels;
-use lipmetric::data::Table;
-use lipmetric::evaluate::path_accuracies;
+use lipmetric::data::{Table, folds};
+use lipmetric::evaluate::accuracy_along;
+use lipmetric::lipschitz::Margins;
 use lipmetric::method::{Fit, Lip, Spec, Training};
 use lipmetric::prepare::{Dataset, Preparation};
 use lipmetric::problem::SupportPair;
 use lipmetric::solver::{Budget, Observer, Status};
 use lipmetric::view::PathView;
+use lipmetric::{Labels, Metric};
 use serde::Serialize;
 
-/// Compute a regularisation path of Lip^D or Lip^I, and the pairs of rows that determine each distance
+/// Compute a regularisation path of Lip^D or Lip^I: margin ratio, held-out accuracy and support pairs along c
 ///
 /// c runs from near c_max, where the metric is almost zero, down to a small fraction of it, in equal ratios. Each fit is
-/// warm-started and certified. The support pairs determine the optimum: pairs of different labels at the margin, and the
-/// longest pairs, which determine the diameter.
+/// warm-started and certified. The margin ratio is that of the training rows; how well the nearest row predicts rows that were
+/// held out is found by cross-validation. The support pairs determine the optimum: pairs of different labels at the margin, and
+/// the longest pairs, which determine the diameter.
 #[derive(clap::Args)]
+#[command(mut_args(|a| if NOT_HERE.contains(&a.get_id().as_str()) { a.hide(true) } else { a }))]
 #[command(after_help = "\
 Examples:
   lipmetric path --data echo
@@ -31,8 +35,8 @@ Examples:
 pub(crate) struct Args {
     #[command(flatten)]
     rows: LabelledArgs,
-    /// How the distance is learned: lip-d or lip-i
-    #[arg(long, value_enum, default_value_t = Method::LipI, help_heading = "Method")]
+    /// How the distance is learned: lip-d (relative to the largest distance between any two rows) or lip-i (within a class)
+    #[arg(long, value_name = "METHOD", value_parser = method, default_value = "lip-i", hide_possible_values = true, help_heading = "Method")]
     method: Method,
     #[command(flatten)]
     lip: LipArgs,
@@ -45,6 +49,12 @@ pub(crate) struct Args {
     /// The smallest c, as a fraction of c_max
     #[arg(long, value_name = "FRACTION", default_value_t = 0.001, help_heading = "Path")]
     least: f64,
+    /// Folds of the cross-validation that finds the held-out accuracy; 0 leaves it out
+    #[arg(long, value_name = "K", default_value_t = 5, help_heading = "Path")]
+    folds: usize,
+    /// Seed of the folds
+    #[arg(long, value_name = "SEED", default_value_t = 0, help_heading = "Path")]
+    seed: u64,
     /// Show this many support pairs of each distance, those with the largest multipliers
     #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Output")]
     support: usize,
@@ -58,6 +68,9 @@ pub(crate) struct Args {
     pages: PageArgs,
 }
 
+/// Options of methods that have no part in a path; they are refused with a reason.
+const NOT_HERE: [&str; 4] = ["c", "c_rel", "score", "metrics"];
+
 #[derive(Serialize)]
 struct Point<'a> {
     c_rel: f64,
@@ -68,6 +81,12 @@ struct Point<'a> {
     gap: Option<f64>,
     iterations: usize,
     rank: usize,
+    /// Of the training rows under this distance.
+    margin: Option<f64>,
+    ratio_diameter: Option<f64>,
+    ratio_intra: Option<f64>,
+    /// Share of held-out rows that the nearest row predicts rightly, in the mean over the folds.
+    held_out_accuracy: Option<f64>,
     support: Vec<Support<'a>>,
 }
 
@@ -86,6 +105,10 @@ struct Report<'a> {
     method: &'a str,
     c_max: Option<f64>,
     notes: Vec<String>,
+    /// Folds behind the held-out accuracies.
+    folds: usize,
+    /// The ratio that the method maximises, of the Euclidean distance.
+    euclidean_ratio: Option<f64>,
     points: Vec<Point<'a>>,
 }
 
@@ -100,52 +123,53 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
     let training = Training::new(&x, &data.labels)?;
     let mut observer = Budget::new(time_limit(args.time_limit)?, session.fit_observer());
     let fits = lip.path(&training, &fractions, &mut observer)?;
-    if args.pages.wanted() && !fits.is_empty() {
-        let page = page(args, (&lip, &fractions), &data, (&x, &fits), &mut observer)?;
-        args.pages.write(&page, session)?;
-    }
-    drop(observer);
     let Some(first) = fits.first() else { return Ok(()) };
+    let stopped = fits.iter().map(|f| f.outcome.status).find(|s| !s.converged());
+    let held_out = match stopped {
+        None => held_out(args, &lip, &data, &fractions, &mut observer, session)?,
+        Some(_) => None,
+    };
+    drop(observer);
+    if args.pages.wanted() {
+        let accuracies = held_out.as_deref().unwrap_or_default();
+        args.pages.write(&page(args, &fractions, &data, (&x, &fits), accuracies)?, session)?;
+    }
     let outcome = &first.outcome;
+    let mean = |at: usize| held_out.as_ref().map(|h| h.iter().map(|fold| fold[at]).sum::<f64>() / h.len() as f64);
+    let point = |(at, fit): (usize, &Fit)| {
+        let margins = measure(&fit.metric, &x, &data.labels)?;
+        Ok(point(fractions[at], fit, &data.labels, margins.as_ref(), mean(at)))
+    };
+    let euclidean = measure(&Metric::euclidean(x.cols()), &x, &data.labels)?;
     let report = Report {
         method: args.method.title(),
         c_max: outcome.c_max,
         notes: options::notes(outcome),
-        points: fractions.iter().zip(&fits).map(|(&f, fit)| point(f, fit, &data.labels)).collect(),
+        folds: if held_out.is_some() { args.folds } else { 0 },
+        euclidean_ratio: euclidean.as_ref().map(|m| ratio(args.method, m.ratio_diameter, m.ratio_intra)),
+        points: fits.iter().enumerate().map(point).collect::<Result<_>>()?,
     };
     if args.json {
         output::print_json(&report)?;
     } else {
-        output::print(&describe(&report, &table, args.support))?;
+        output::print(&describe(&report, args, &table))?;
     }
-    match fits.iter().map(|f| f.outcome.status).find(|s| !s.converged()) {
-        None => Ok(()),
+    match stopped {
+        None => session.go_on(),
         Some(Status::Interrupted) => Err(Failure::Interrupted(String::new())),
         Some(status) => Err(Failure::NotConverged(format!("not converged: {}", status.describe()))),
     }
 }
 
-/// Folds that the held-out accuracy of a page is over.
-const FOLDS: usize = 5;
-
-/// The page about the path: with the accuracy on rows that were held out, where every class has enough of them.
+/// The page about the path.
 fn page(
     args: &Args,
-    path: (&Lip, &[f64]),
+    fractions: &[f64],
     data: &Dataset,
     (x, fits): (&lipmetric::Matrix, &[Fit]),
-    observer: &mut dyn Observer,
+    accuracies: &[Vec<f64>],
 ) -> Result<lipmetric_report::Page> {
-    let PrepareArgs { fill, scale } = args.rows.prepare;
-    let least = data.labels.counts().into_iter().filter(|n| *n > 0).min().unwrap_or(0);
-    // After a limit or Ctrl-C there is no time for more.
-    let over = |s: Status| matches!(s, Status::TimeLimit | Status::Interrupted);
-    let whole = !fits.iter().any(|f| over(f.outcome.status));
-    let accuracies = match FOLDS.min(least) {
-        folds if folds >= 2 && whole => path_accuracies(data, (fill, scale), path, (folds, 0), observer)?,
-        _ => Vec::new(),
-    };
-    let mut view = PathView::of(fits, path.1, (x, &data.labels), &accuracies)?;
+    let mut view = PathView::of(fits, fractions, (x, &data.labels), accuracies)?;
     view.source.clone_from(&data.name);
     view.method = args.method.title().to_owned();
     let best = view.chosen.map(|k| view.points[k].c_rel);
@@ -161,14 +185,54 @@ fn page(
     Ok(lipmetric_report::path_page(&view, &pages::about(next)))
 }
 
+/// `[fold][point]`: the accuracy on held-out rows along the path; none where it is not wanted, or cannot be had: then a note says why.
+fn held_out(
+    args: &Args,
+    lip: &Lip,
+    data: &Dataset,
+    fractions: &[f64],
+    observer: &mut dyn Observer,
+    session: &Session,
+) -> Result<Option<Vec<Vec<f64>>>> {
+    if args.folds == 0 {
+        return Ok(None);
+    }
+    let PrepareArgs { fill, scale } = args.rows.prepare;
+    let splits = folds(&data.labels, args.folds, args.seed)?;
+    match accuracy_along(lip, data, &splits, (fill, scale), fractions, observer) {
+        Ok(found) => Ok(Some(found)),
+        Err(lipmetric::Error::Interrupted) => {
+            session.note("note: stopped before the held-out accuracies were known");
+            Ok(None)
+        }
+        Err(e) => {
+            session.note(format!("note: no held-out accuracies: {}", options::in_flags(&e.to_string())));
+            Ok(None)
+        }
+    }
+}
+
+/// lip-d or lip-i.
+fn method(text: &str) -> Result<Method, String> {
+    match <Method as clap::ValueEnum>::from_str(text, false) {
+        Ok(method @ (Method::LipD | Method::LipI)) => Ok(method),
+        _ => Err("a path is computed for lip-d or lip-i; give one of them".to_owned()),
+    }
+}
+
+/// The ratio that a method maximises.
+fn ratio(method: Method, of_diameter: f64, of_classes: f64) -> f64 {
+    if matches!(method, Method::LipD) { of_diameter } else { of_classes }
+}
+
 /// The problem that the path is of.
 fn problem(args: &Args) -> Result<Lip> {
     let given = args.lip.given();
     if given.contains_key("c") || given.contains_key("c_rel") {
         return Err(Failure::Usage("--c and --c-rel: a path has many values of c; set their number and range with --points, --most and --least".to_owned()));
     }
-    match (args.method, options::apply(&args.method.base(), &given)?) {
-        (Method::LipD | Method::LipI, Spec::Lip(lip)) => Ok(lip),
+    match options::apply(&args.method.base(), &given)? {
+        Spec::Lip(lip) => Ok(lip),
         _ => Err(Failure::Usage("--method: a path is computed for lip-d or lip-i; give one of them".to_owned())),
     }
 }
@@ -191,7 +255,13 @@ fn fractions(args: &Args) -> Result<Vec<f64>> {
     Ok((0..args.points).map(|k| args.most * (ratio * k as f64).exp()).collect())
 }
 
-fn point<'a>(c_rel: f64, fit: &Fit, labels: &'a Labels) -> Point<'a> {
+fn point<'a>(
+    c_rel: f64,
+    fit: &Fit,
+    labels: &'a Labels,
+    margins: Option<&Margins>,
+    held_out_accuracy: Option<f64>,
+) -> Point<'a> {
     let outcome = &fit.outcome;
     let name = |row: usize| labels.name(row);
     let support = |s: SupportPair| Support {
@@ -210,42 +280,59 @@ fn point<'a>(c_rel: f64, fit: &Fit, labels: &'a Labels) -> Point<'a> {
         gap: outcome.gap,
         iterations: outcome.iterations,
         rank: fit.metric.rank(),
+        margin: margins.map(|m| m.margin.distance),
+        ratio_diameter: margins.map(|m| m.ratio_diameter),
+        ratio_intra: margins.map(|m| m.ratio_intra),
+        held_out_accuracy,
         support: fit.support().into_iter().map(support).collect(),
     }
 }
 
-fn describe(report: &Report<'_>, table: &Table, shown: usize) -> String {
+fn describe(report: &Report<'_>, args: &Args, table: &Table) -> String {
     let mut text = format!("{}: {}", table.origin, report.method);
     if let Some(c_max) = report.c_max {
         text += &format!(", c_max = {}", short(c_max));
     }
     text += "\n\n";
     let mut rows = TextTable::new(vec![Align::Right; 8]);
-    rows.row(["c/c_max", "c", "objective", "certified gap", "rank", "margin pairs", "diameter pairs", "iterations"]);
+    rows.row(["c/c_max", "c", "objective", "gap", "rank", "ratio", "held-out", "pairs"]);
     let number = |v: Option<f64>| v.map(short).unwrap_or_default();
+    let percent = |v: f64| format!("{:.2} %", 100.0 * v);
+    let most = report.points.iter().filter_map(|p| p.held_out_accuracy).fold(0.0, f64::max);
     for p in &report.points {
         let margin = p.support.iter().filter(|s| s.role == "margin").count();
+        let held_out = p.held_out_accuracy.map(|a| percent(a) + if a == most { "*" } else { " " });
         rows.row([
             short(p.c_rel),
             number(p.c),
             number(p.objective),
             number(p.gap),
             p.rank.to_string(),
-            margin.to_string(),
-            (p.support.len() - margin).to_string(),
-            p.iterations.to_string(),
+            number(p.ratio_diameter.zip(p.ratio_intra).map(|(d, i)| ratio(args.method, d, i))),
+            held_out.unwrap_or_default(),
+            format!("{margin}+{}", p.support.len() - margin),
         ]);
     }
     text += &rows.render();
+    let of = if matches!(args.method, Method::LipD) { "diameter" } else { "sum of class diameters" };
+    let euclidean = report.euclidean_ratio.map(|r| format!("; of the Euclidean distance: {}", short(r)));
+    text += &format!("gap: certified relative duality gap\nratio: margin / {of}{}\n", euclidean.unwrap_or_default());
+    if report.folds > 0 {
+        text += &format!(
+            "held-out: rows that their nearest row predicts rightly, by {}-fold cross-validation; * the highest\n",
+            report.folds
+        );
+    }
+    text += "pairs: of rows that determine the distance, at the margin + of the diameter\n";
     for note in &report.notes {
         text += &format!("note: {note}\n");
     }
-    for p in report.points.iter().filter(|_| shown > 0) {
+    for p in report.points.iter().filter(|_| args.support > 0) {
         text += &format!("\nsupport pairs at c/c_max = {}\n", short(p.c_rel));
         let mut pairs =
             TextTable::new(vec![Align::Left, Align::Left, Align::Left, Align::Left, Align::Left, Align::Right]);
         pairs.row(["row", "label", "row", "label", "determines the", "multiplier"]);
-        for s in p.support.iter().take(shown) {
+        for s in p.support.iter().take(args.support) {
             pairs.row([
                 table.place(s.first - 1),
                 s.labels[0].to_owned(),

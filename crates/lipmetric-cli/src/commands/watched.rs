@@ -2,8 +2,8 @@
 //! wait, what was promised is written without it.
 
 use crate::failure::{Failure, Result};
-use crate::session::Session;
-use lipmetric::Model;
+use crate::output::short;
+use crate::session::{self, Session};
 use lipmetric::classify::{K, Weights};
 use lipmetric::lipschitz::{Mahalanobis, Margins};
 use lipmetric::method::{Euclidean, Spec};
@@ -11,6 +11,7 @@ use lipmetric::model::{ClassifierSpec, Recipe};
 use lipmetric::prepare::Dataset;
 use lipmetric::solver::{Budget, Halt, Observer, Progress, Silent, Status};
 use lipmetric::view::History;
+use lipmetric::{Labels, Matrix, Metric, Model};
 use std::ops::ControlFlow;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -28,14 +29,44 @@ const STACK: usize = 64 << 20;
 /// A fitted model, and the margins of its rows if there was time to measure them.
 pub(super) struct Watched {
     pub(super) model: Arc<Model>,
-    pub(super) margins: Option<Margins>,
+    pub(super) margins: Measured,
     /// How the fit came to it.
     pub(super) history: History,
 }
 
+/// Margins of the training rows.
+#[derive(Default)]
+pub(super) struct Measured {
+    /// Under the model's distance.
+    pub(super) learned: Option<Margins>,
+    /// Under the Euclidean one, where that is another.
+    pub(super) euclidean: Option<Margins>,
+}
+
+/// A margin that is this part of the diameter is nothing but rounding.
+const COLLAPSED: f64 = 1e-9;
+
+impl Measured {
+    /// Says so if the learned distance puts rows of different classes on one point that the Euclidean distance tells apart.
+    pub(super) fn collapsed(&self) -> Option<String> {
+        let (learned, euclidean) = (self.learned.as_ref()?, self.euclidean.as_ref()?);
+        let margin = learned.margin.distance;
+        let collapsed = margin <= COLLAPSED * learned.diameter.distance && euclidean.ratio_diameter > COLLAPSED;
+        collapsed.then(|| {
+            format!(
+                "the distance has collapsed: rows of different classes that are apart are {} from each other (the largest distance \
+                 is {}), so that rounding decides which row is the nearest; let more rows vote with `k = auto`, or learn with \
+                 a smaller `c = VALUE`",
+                short(margin),
+                short(learned.diameter.distance)
+            )
+        })
+    }
+}
+
 enum News {
     Fitted(lipmetric::Result<Arc<Model>>),
-    Measured(lipmetric::Result<Option<Margins>>),
+    Measured(Box<lipmetric::Result<Measured>>),
 }
 
 /// When the solver last looked at the clock, and how long it has been without at most.
@@ -52,7 +83,7 @@ impl Pulse {
 
     /// How long to wait for a fit whose time is up: for its next step, if it has taken any.
     fn patience(&self, limit: Option<Duration>) -> Duration {
-        let usual = limit.map_or(Duration::ZERO, |l| l.mul_f64(0.05)).max(Duration::from_millis(800));
+        let usual = session::patience(limit.unwrap_or_default());
         let pulse = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
         pulse.map_or(usual, |(_, longest)| usual.max(3 * longest))
     }
@@ -97,7 +128,7 @@ pub(super) fn fit(
             // Nobody listens any more where the program is about to end.
             let _ = sender.send(News::Fitted(fitted));
             if let Some(model) = model {
-                let _ = sender.send(News::Measured(measure(&model)));
+                let _ = sender.send(News::Measured(Box::new(measure_both(&model))));
             }
         };
         std::thread::Builder::new()
@@ -110,7 +141,9 @@ pub(super) fn fit(
             Ok(News::Measured(_)) | Err(None) => {
                 return Err(Failure::Failed("the fit ended without a result".to_owned()));
             }
-            Err(Some(halt)) => instead(recipe, data, halt).and_then(|model| told(Arc::new(model), None)).end(),
+            Err(Some(halt)) => {
+                instead(recipe, data, halt).and_then(|model| told(Arc::new(model), Measured::default())).end()
+            }
         };
         let model = match fitted {
             Ok(model) => model,
@@ -119,12 +152,12 @@ pub(super) fn fit(
             Err(e) => return Err(e.into()),
         };
         if news_of_early_end(&model) {
-            return told(model, None);
+            return told(model, Measured::default());
         }
         match clock.wait(&news) {
-            Ok(News::Measured(margins)) => told(model, margins?),
-            Err(Some(_)) => told(model, None).end(),
-            _ => told(model, None),
+            Ok(News::Measured(margins)) => told(model, (*margins)?),
+            Err(Some(_)) => told(model, Measured::default()).end(),
+            _ => told(model, Measured::default()),
         }
     })
 }
@@ -205,8 +238,18 @@ fn instead(recipe: &Recipe<'_>, data: &Dataset, halt: Halt) -> Result<Model> {
     Ok(model)
 }
 
-/// Margins and ratios of the training rows under the metric.
-fn measure(model: &Model) -> lipmetric::Result<Option<Margins>> {
-    let Some(rows) = model.training.as_ref().filter(|r| r.x.rows() <= MEASURED_ROWS) else { return Ok(None) };
-    Ok(Some(Margins::new(&Mahalanobis::new(&model.metric, &rows.x)?, &rows.y)?))
+/// Margins and ratios of the training rows, under the metric and under the Euclidean distance.
+fn measure_both(model: &Model) -> lipmetric::Result<Measured> {
+    let Some(rows) = &model.training else { return Ok(Measured::default()) };
+    let of = |metric: &Metric| measure(metric, &rows.x, &rows.y);
+    let euclidean = if model.metric.is_euclidean() { None } else { of(&Metric::euclidean(rows.x.cols()))? };
+    Ok(Measured { learned: of(&model.metric)?, euclidean })
+}
+
+/// Margins and ratios of rows under a metric; none of too many rows.
+pub(super) fn measure(metric: &Metric, x: &Matrix, y: &Labels) -> lipmetric::Result<Option<Margins>> {
+    if x.rows() > MEASURED_ROWS {
+        return Ok(None);
+    }
+    Ok(Some(Margins::new(&Mahalanobis::new(metric, x)?, y)?))
 }

@@ -204,3 +204,33 @@ fn many_columns_are_matched_by_name_in_no_time() {
     room.ok(&["fit", "wide.csv", "--method", "nn", "--k", "1", "--model", "m.lip"]);
     assert_eq!(room.ok(&["predict", "wide.csv", "--model", "m.lip", "--no-header"]), "a\nb\na\nb\n");
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn memory_that_cannot_be_had_ends_with_a_message_and_a_code() {
+    let room = Room::new();
+    for (kilobytes, args) in
+        [(900_000, "fit --data voting --method lip-i"), (1_500_000, "fit --data voting --method lip-d")]
+    {
+        let program = assert_cmd::cargo::cargo_bin("lipmetric");
+        let line = format!("ulimit -v {kilobytes}; exec {} {args} --threads 1", program.display());
+        let out = std::process::Command::new("sh").args(["-c", &line]).current_dir(room.path(".")).output().unwrap();
+        let error = String::from_utf8_lossy(&out.stderr);
+        let code = out.status.code();
+        assert!(matches!(code, Some(0 | 1 | 3)), "{kilobytes}: {:?} {error}", out.status);
+        assert!(code == Some(0) || error.contains("memory"), "{error}");
+    }
+}
+
+#[test]
+fn an_evaluation_ends_when_its_time_is_up_whatever_its_fits_are_doing() {
+    let room = Room::new();
+    // Steps on so many features take long.
+    let row = |i: usize| {
+        (0..400).map(|j| format!("{},", (i * 7919 + j * j * 31) % 997)).collect::<String>() + ["u", "v"][i % 2] + "\n"
+    };
+    let names: String = (0..400).map(|j| format!("a{j},")).collect();
+    room.write("wide.csv", format!("{names}label\n{}", (0..600).map(row).collect::<String>()));
+    let error = room.fails(4, &["evaluate", "wide.csv", "--method", "lip-i", "--time-limit", "0.2"]);
+    assert!(error.contains("--time-limit was reached before all splits were complete"), "{error}");
+}

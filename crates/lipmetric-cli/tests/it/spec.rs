@@ -28,10 +28,10 @@ fn the_spec_of_a_model_gives_the_model_again_bit_for_bit() {
         let again = ["fit", "--data", "echo", "--spec", "-", "--model", "second.lip"];
         let out = room.command(&again).write_stdin(spec.clone()).output().unwrap();
         assert!(out.status.success(), "{options:?}: {}", String::from_utf8_lossy(&out.stderr));
-        assert_eq!(room.read("first.lip"), room.read("second.lip"), "{options:?}: {spec}");
+        assert_eq!(room.fitted("first.lip"), room.fitted("second.lip"), "{options:?}: {spec}");
         room.write("spec.json", &spec);
         room.ok(&["fit", "--data", "echo", "--spec", "spec.json", "--model", "third.lip"]);
-        assert_eq!(room.read("first.lip"), room.read("third.lip"), "{options:?}");
+        assert_eq!(room.fitted("first.lip"), room.fitted("third.lip"), "{options:?}");
         let stored = room.json(&["inspect", "first.lip", "--json"]);
         assert_eq!(stored["spec"], serde_json::from_str::<serde_json::Value>(&spec).unwrap());
     }
@@ -44,7 +44,7 @@ fn the_command_line_and_the_library_have_one_set_of_defaults() {
         room.write("spec.json", spec);
         room.ok(&["fit", "--data", "echo", "--spec", "spec.json", "--model", "a.lip"]);
         room.ok(&["fit", "--data", "echo", "--method", method, "--model", "b.lip"]);
-        assert_eq!(room.read("a.lip"), room.read("b.lip"), "{method}");
+        assert_eq!(room.fitted("a.lip"), room.fitted("b.lip"), "{method}");
     }
 }
 

@@ -151,3 +151,83 @@ fn a_model_shows_its_matrix_its_label_and_its_levels() {
     assert_eq!(room.ok(&["inspect", "m.lip", "--matrix", "-o", "M.csv"]), "");
     assert!(room.fails(2, &["inspect", "m.lip", "--matrix", "-o", "m.lip"]).contains("would be overwritten"));
 }
+
+#[test]
+fn a_comparison_by_cross_validation_tests_every_row_once() {
+    let room = Room::new();
+    let args = ["compare", "echo", "--methods", "nn,nn:k=3", "--folds", "4"];
+    assert!(room.ok(&args).contains("4 folds of a stratified cross-validation"));
+    let told = room.json(&[&args[..], &["--json"]].concat());
+    assert_eq!((&told["folds"], &told["repeats"]), (&4.into(), &4.into()));
+    let splits = told["data"][0]["methods"][0]["splits"].as_array().unwrap();
+    let count = |split: &serde_json::Value| -> u64 {
+        let rows = split["confusion"].as_array().unwrap().iter();
+        rows.flat_map(|row| row.as_array().unwrap()).map(|n| n.as_u64().unwrap()).sum()
+    };
+    assert_eq!(splits.iter().map(count).sum::<u64>(), 74);
+    let right: f64 = splits.iter().map(|s| s["accuracy"].as_f64().unwrap() * count(s) as f64).sum();
+    let evaluated = room.json(&["evaluate", "--data", "echo", "--method", "nn", "--k", "1", "--folds", "4", "--json"]);
+    assert!((right / 74.0 - evaluated["accuracy"].as_f64().unwrap()).abs() < 1e-12, "{right} {evaluated}");
+    room.fails(2, &[&args[..], &["--repeats", "3"]].concat());
+}
+
+#[test]
+fn a_path_shows_ratio_and_held_out_accuracy() {
+    let room = Room::new();
+    let args = ["path", "--data", "echo", "--points", "4", "--least", "0.01"];
+    let shown = room.ok(&args);
+    assert!(shown.contains("by 5-fold cross-validation; * the highest") && shown.contains(" %*"), "{shown}");
+    assert!(shown.contains("margin / sum of class diameters; of the Euclidean distance"), "{shown}");
+    assert!(shown.lines().skip(2).take(5).all(|line| line.chars().count() <= 80), "{shown}");
+    let told = room.json(&[&args[..], &["--json"]].concat());
+    let last = &told["points"][3];
+    let fit = room.json(&["fit", "--data", "echo", "--method", "lip-i", "--c-rel", "0.01", "--json"]);
+    let off = last["ratio_intra"].as_f64().unwrap() / fit["lipschitz"]["ratio_intra"].as_f64().unwrap() - 1.0;
+    assert!(off.abs() < 1e-2, "{off}");
+    let accuracy = last["held_out_accuracy"].as_f64().unwrap();
+    assert!((0.4..=1.0).contains(&accuracy), "{accuracy}");
+    let without = room.json(&[&args[..], &["--folds", "0", "--json"]].concat());
+    assert!(without["points"][0]["held_out_accuracy"].is_null() && without["folds"] == 0);
+    let help = room.ok(&["path", "--help"]);
+    assert!(!help.contains("--c-rel") && !help.contains("agop"), "{help}");
+}
+
+#[test]
+fn a_fit_shows_what_became_of_the_ratios_and_a_collapse_is_noted() {
+    let room = Room::new();
+    let shown = room.ok(&["fit", "--data", "echo", "--method", "lip-d"]);
+    assert!(shown.contains("Euclidean") && shown.contains("->") && shown.contains("not kept; --model"), "{shown}");
+    assert!(!shown.contains("collapsed"), "{shown}");
+    // All but one of the features have no weight.
+    let told = room.json(&["fit", "--data", "australian", "--method", "lip-i", "--json"]);
+    assert!(told["notes"].to_string().contains("the distance has collapsed"), "{}", told["notes"]);
+    assert!(told["lipschitz_euclidean"]["ratio_diameter"].as_f64().unwrap() > 1e-4);
+}
+
+#[test]
+fn a_model_says_where_it_comes_from_and_the_same_command_gives_the_same_bytes() {
+    let room = Room::new();
+    room.ok(&["datasets", "export", "echo", "-o", "my echo.csv"]);
+    let fit = |model: &str, more: &[&str]| {
+        room.ok(&[&["fit", "my echo.csv", "--method", "nn", "--k", "3", "--model", model][..], more].concat());
+        room.read(model)
+    };
+    assert_eq!(fit("a.lip", &[]), fit("b.lip", &["--threads", "1", "-v"]));
+    let shown = room.ok(&["inspect", "a.lip"]);
+    assert!(shown.contains("lipmetric fit 'my echo.csv' --method nn --k 3\n"), "{shown}");
+    let origin = |model: &str| room.json(&["inspect", model, "--json"])["origin"].clone();
+    assert_eq!(origin("a.lip")["data"], "my echo.csv");
+    // The rows, not the file, have the fingerprint.
+    room.ok(&["fit", "--data", "echo", "--method", "nn", "--model", "c.lip"]);
+    assert_eq!(origin("a.lip")["fingerprint"], origin("c.lip")["fingerprint"]);
+    room.ok(&["fit", "--data", "echo", "--ignore", "epss", "--method", "nn", "--model", "d.lip"]);
+    assert_ne!(origin("c.lip")["fingerprint"], origin("d.lip")["fingerprint"]);
+}
+
+#[test]
+fn manual_pages_have_examples_and_no_pages_that_do_not_exist() {
+    let room = Room::new();
+    let page = room.ok(&["man"]);
+    assert!(!page.contains("help(1)") && !page.contains("EXTRA"), "{page}");
+    assert!(room.ok(&["man", "fit"]).contains(".SH EXAMPLES\n.nf\n  lipmetric fit"));
+}

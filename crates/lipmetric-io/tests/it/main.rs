@@ -3,9 +3,11 @@
 #![allow(clippy::unwrap_used)]
 
 mod auto_traits;
+mod corpus;
 mod damage;
 mod datasets;
 mod encodings;
+mod feed;
 mod hostile;
 mod model_file;
 mod reading;

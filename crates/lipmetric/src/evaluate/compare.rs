@@ -1,10 +1,10 @@
 use super::statistics::ranks;
 use super::{Advance, Certification, Trial, jobs};
-use crate::data::{Split, holdouts};
+use crate::data::{Split, folds, holdouts};
 use crate::model::Recipe;
 use crate::prepare::Dataset;
 use crate::solver::{Observer, Status};
-use crate::{Error, Result};
+use crate::{Error, Labels, Result};
 
 /// Fits and judges a recipe on each of these splits of a data set, in parallel.
 ///
@@ -60,13 +60,15 @@ pub struct Entry<'a> {
     pub recipe: Recipe<'a>,
 }
 
-/// Repeated stratified splits, the same for every method.
+/// Repeated stratified splits, or the folds of a cross-validation, the same for every method.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Protocol {
     /// The part of each class to train on.
     pub train_fraction: f64,
     /// How many splits.
     pub repeats: usize,
+    /// Cross-validation with this many folds in place of repeated splits.
+    pub folds: Option<usize>,
     /// Decides the splits.
     pub seed: u64,
 }
@@ -74,7 +76,26 @@ pub struct Protocol {
 impl Default for Protocol {
     /// The paper's: 60 % of each class, 10 times.
     fn default() -> Self {
-        Self { train_fraction: 0.6, repeats: 10, seed: 0 }
+        Self { train_fraction: 0.6, repeats: 10, folds: None, seed: 0 }
+    }
+}
+
+impl Protocol {
+    /// How many splits there are.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.folds.unwrap_or(self.repeats)
+    }
+
+    /// The splits of rows with these labels.
+    ///
+    /// # Errors
+    /// As [`holdouts`] and [`folds`].
+    pub fn splits(&self, labels: &Labels) -> Result<Vec<Split>> {
+        match self.folds {
+            Some(k) => folds(labels, k, self.seed),
+            None => holdouts(labels, self.train_fraction, self.repeats, self.seed),
+        }
     }
 }
 
@@ -221,7 +242,7 @@ impl Comparison {
         let mut splits = subjects
             .iter()
             .map(|s| {
-                holdouts(&s.labels, protocol.train_fraction, protocol.repeats, protocol.seed).map_err(|e| match e {
+                protocol.splits(&s.labels).map_err(|e| match e {
                     Error::Data(text) => Error::data(format!("{}: {text}", s.name)),
                     other => other,
                 })
@@ -229,7 +250,7 @@ impl Comparison {
             .collect::<Result<Vec<_>>>()?;
         let (methods, cells) = (entries.len(), subjects.len() * entries.len());
         let trials = jobs::run(
-            cells * protocol.repeats,
+            cells * protocol.count(),
             cells,
             |job| job % cells,
             supervisor,
@@ -241,7 +262,7 @@ impl Comparison {
         let mut whole = 0;
         let mut columns: Vec<Vec<Result<Trial>>> = vec![Vec::new(); cells];
         let mut trials = trials.into_iter().map(Option::flatten);
-        while whole < protocol.repeats {
+        while whole < protocol.count() {
             let Some(row) = trials.by_ref().take(cells).collect::<Option<Vec<_>>>() else { break };
             columns.iter_mut().zip(row).for_each(|(column, trial)| column.push(trial));
             whole += 1;

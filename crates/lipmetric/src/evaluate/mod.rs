@@ -1,18 +1,18 @@
 //! Evaluation: scores, trials of a whole recipe, comparison tables, and the statistical tests of their differences.
 
+mod along;
 mod analysis;
 mod compare;
 mod jobs;
-mod path;
 mod probability;
 mod score;
 pub mod statistics;
 mod trial;
 
+pub use along::accuracy_along;
 pub use analysis::{Against, Analysis, OnOne};
 pub use compare::{Cell, Comparison, Entry, Protocol, Summary, Supervisor, certified_trials, trials};
 pub use jobs::Advance;
-pub use path::path_accuracies;
 pub use probability::{CalibrationBin, Reliability};
 pub use score::{ClassScore, Confusion};
 pub use trial::{Certification, Trial};

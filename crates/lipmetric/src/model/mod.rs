@@ -47,6 +47,7 @@ use crate::problem::Certificate;
 use crate::robust::{Norm, Radius, Space};
 use crate::{Error, Labels, Matrix, Metric, Result};
 use classifier::{Asked, Decide, Mapped};
+use serde::{Deserialize, Serialize};
 
 /// Prepared training rows and their classes.
 #[derive(Debug, Clone, PartialEq)]
@@ -139,6 +140,21 @@ pub struct Model {
     pub training: Option<TrainingRows>,
     /// The multipliers that prove the outcome's bound, where they were kept ([`Recipe::keeping_certificate`]).
     pub certificate: Option<Certificate>,
+    /// Where it comes from, as far as that was told.
+    pub origin: Option<Origin>,
+}
+
+/// Where a model comes from, in the words of those who made it. There is no time in it, nor a place that was not typed: the same
+/// command on the same rows gives the same model, to the last byte.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Origin {
+    /// What the rows were called.
+    pub data: String,
+    /// A fingerprint of the rows and their labels, whatever file they came from.
+    pub fingerprint: String,
+    /// The command that made the model, without what has no part in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
 }
 
 /// The method that learned a metric.
@@ -182,6 +198,7 @@ impl Model {
             classifier,
             training: None,
             certificate: None,
+            origin: None,
         })
     }
 

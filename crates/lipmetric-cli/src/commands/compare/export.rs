@@ -1,7 +1,7 @@
 //! The table for a paper or a page: LaTeX and Markdown.
 
 use super::Outcome;
-use crate::output::short;
+use super::table::splits;
 use lipmetric::evaluate::Comparison;
 
 /// Cells of the table: a row of titles, then one per data set, with the best of each row marked by `bold`.
@@ -25,10 +25,8 @@ fn cells(comparison: &Comparison, plus_minus: &str, bold: impl Fn(&str) -> Strin
 
 fn caption(outcome: &Outcome<'_>) -> String {
     format!(
-        "Accuracy in per cent, mean and standard deviation over {} stratified splits with {} of each class to train (seed {}); the \
-         best of each row is bold.",
-        outcome.comparison.repeats(),
-        short(outcome.protocol.train_fraction),
+        "Accuracy in per cent, mean and standard deviation over {} (seed {}); the best of each row is bold.",
+        splits(outcome),
         outcome.protocol.seed
     )
 }

@@ -31,7 +31,7 @@ use std::time::Instant;
 /// The chance of a false call that is allowed.
 const LEVEL: f64 = 0.05;
 
-/// Compare methods on data sets, by repeated train/test splits
+/// Compare methods on data sets, by repeated train/test splits or cross-validation
 ///
 /// Every method sees the same stratified splits. The default is the paper's protocol and its columns: 60 % of each class to
 /// train, 10 times, one nearest neighbour; Lip^D and Lip^I with a slack per row and c = 1, solved to the optimum; Lip^D(P) and
@@ -51,6 +51,7 @@ Examples:
   lipmetric compare echo --methods nn,lmnn --radius 0,0.2 --rank-by 0.2
   lipmetric datasets export voting -o votes.csv
   lipmetric compare votes.csv --methods nn,lmnn --k 3 --csv
+  lipmetric compare echo --methods nn,lmnn --folds 5
   lipmetric compare echo --methods nn,lip-i --latex -o table.tex
   lipmetric compare echo fertility --methods nn,lmnn --report two.html")]
 pub(crate) struct Args {
@@ -76,6 +77,9 @@ pub(crate) struct Args {
     /// Fraction of each class to train on
     #[arg(long, value_name = "FRACTION", default_value_t = 0.6, help_heading = "Splits")]
     train_fraction: f64,
+    /// Cross-validation with this many folds instead of repeated splits
+    #[arg(long, value_name = "K", conflicts_with_all = ["repeats", "train_fraction"], help_heading = "Splits")]
+    folds: Option<usize>,
     /// Seed of the random splits
     #[arg(long, value_name = "SEED", default_value_t = 0, help_heading = "Splits")]
     seed: u64,
@@ -152,7 +156,8 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
             recipe: args.prepare.recipe(spec, *classifier).starting_from(start.as_ref()),
         })
         .collect();
-    let protocol = Protocol { train_fraction: args.train_fraction, repeats: args.repeats, seed: args.seed };
+    let protocol =
+        Protocol { train_fraction: args.train_fraction, repeats: args.repeats, folds: args.folds, seed: args.seed };
     let supervisor = session.supervisor("fits", limit);
     let comparison = Comparison::certified(&subjects, &entries, &protocol, asked.as_ref(), &supervisor);
     let comparison = match comparison {
@@ -177,7 +182,7 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
         args.pages.write(&lipmetric_report::compare_page(&view, &pages::about([])), session)?;
     }
     show(&outcome, &subjects, args)?;
-    let (done, asked) = (outcome.comparison.repeats(), protocol.repeats);
+    let (done, asked) = (outcome.comparison.repeats(), protocol.count());
     if session.interrupted() && done < asked {
         return Err(Failure::Interrupted(format!("; the results are those of {done} of {asked} splits")));
     }

@@ -18,6 +18,9 @@ pub(super) struct Report<'a> {
     repeats: usize,
     /// Splits that were asked for.
     repeats_asked: usize,
+    /// Where the splits are the folds of a cross-validation: their number. `train_fraction` has no part then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    folds: Option<usize>,
     seed: u64,
     fill: String,
     scale: String,
@@ -130,7 +133,8 @@ impl<'a> Report<'a> {
         Self {
             train_fraction: outcome.protocol.train_fraction,
             repeats: comparison.repeats(),
-            repeats_asked: outcome.protocol.repeats,
+            repeats_asked: outcome.protocol.count(),
+            folds: outcome.protocol.folds,
             seed: outcome.protocol.seed,
             fill: args.prepare.fill.to_string(),
             scale: args.prepare.scale.to_string(),

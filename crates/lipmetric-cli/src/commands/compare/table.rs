@@ -115,14 +115,22 @@ fn duration(seconds: f64) -> String {
     format!("{seconds:6.digits$}")
 }
 
+/// What the figures are over: `10 stratified splits, 0.6 of each class to train`.
+pub(super) fn splits(outcome: &Outcome<'_>) -> String {
+    let (done, protocol) = (outcome.comparison.repeats(), &outcome.protocol);
+    let first = if done < protocol.count() { format!("the first {done} of ") } else { String::new() };
+    match protocol.folds {
+        Some(k) => format!("{first}{k} folds of a stratified cross-validation"),
+        None => {
+            let splits = counted(protocol.repeats, "stratified split", "stratified splits");
+            format!("{first}{splits}, {} of each class to train", protocol.train_fraction)
+        }
+    }
+}
+
 fn caption(outcome: &Outcome<'_>, args: &Args) -> String {
     let comparison = &outcome.comparison;
-    let done = comparison.repeats();
-    let splits = if done < outcome.protocol.repeats {
-        format!("the first {done} of {} stratified splits", outcome.protocol.repeats)
-    } else {
-        counted(done, "stratified split", "stratified splits")
-    };
+    let splits = splits(outcome);
     let usual = usual(outcome);
     let voting = match usual {
         K::Auto => "k nearest neighbours, k chosen by leave-one-out".to_owned(),
@@ -135,9 +143,9 @@ fn caption(outcome: &Outcome<'_>, args: &Args) -> String {
         format!("certified accuracy at radius {} ({})", short(radius), args.certified.describe())
     });
     let mut text = format!(
-        "{what} in per cent, mean ± standard deviation over {splits}, {} of each class to train (seed {}); missing \
+        "{what} in per cent, mean ± standard deviation over {splits} (seed {}); missing \
          values: {}, scaling: {}, {voting}{unless}",
-        outcome.protocol.train_fraction, outcome.protocol.seed, args.prepare.fill, args.prepare.scale,
+        outcome.protocol.seed, args.prepare.fill, args.prepare.scale,
     );
     if comparison.methods.len() > 1 {
         text += "; * highest mean of its row, not necessarily significant";

@@ -28,6 +28,20 @@ impl Room {
         std::fs::read(self.path(name)).expect("a file in the folder")
     }
 
+    /// What a model file holds, but for where it comes from: the description, and the bytes of its tensors.
+    pub(crate) fn fitted(&self, name: &str) -> (serde_json::Value, Vec<u8>) {
+        let bytes = self.read(name);
+        let end = 8 + u64::from_le_bytes(bytes[..8].try_into().expect("8 bytes")) as usize;
+        let mut header: serde_json::Value = serde_json::from_slice(&bytes[8..end]).expect("a header");
+        let text = header["__metadata__"]["lipmetric"].as_str().expect("a description");
+        let mut told: serde_json::Value = serde_json::from_str(text).expect("JSON");
+        assert!(told["model"]["origin"]["fingerprint"].is_string(), "{name} does not say where it comes from");
+        told["model"].as_object_mut().expect("a model").remove("origin");
+        told.as_object_mut().expect("an object").remove("checksum");
+        header["__metadata__"]["lipmetric"] = told;
+        (header, bytes[end..].to_vec())
+    }
+
     /// Names of everything in the folder.
     pub(crate) fn names(&self) -> Vec<String> {
         let mut names: Vec<String> = std::fs::read_dir(self.dir.path())
