@@ -75,7 +75,7 @@ mod tests {
             let text = bars(&rows, 0.0, width);
             assert!(text.lines().all(|l| visible_width(l) <= width), "{text}");
             let lengths: Vec<usize> = text.lines().map(|l| l.matches('█').count()).collect();
-            assert_eq!(lengths[0], 2 * lengths[1]);
+            assert!(lengths[0].abs_diff(2 * lengths[1]) <= 1, "{lengths:?}");
         }
         assert!(bars(&[("a".to_owned(), 0.0, "0".to_owned())], 0.0, 80).contains("a  0"));
     }

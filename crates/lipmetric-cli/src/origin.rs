@@ -12,7 +12,7 @@ const ASIDE: [(&str, bool); 9] = [
     ("--json", false),
     ("--model", true),
     ("--max-memory", true),
-    ("--checkpoint", true),
+    ("--plots", true),
     ("--report", true),
     ("--dry-run", false),
 ];
