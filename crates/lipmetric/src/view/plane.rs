@@ -136,7 +136,7 @@ fn value(p: &Prediction, signed: bool) -> f64 {
         p.margin()
     };
     // A vote may overrule the nearest row; the side is the predicted class's all the same.
-    let size = size.max(0.0).min(f64::MAX);
+    let size = if size.is_nan() { 0.0 } else { size.clamp(0.0, f64::MAX) };
     if signed && p.label == 0 { -size } else { size }
 }
 
