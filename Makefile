@@ -41,9 +41,11 @@ smoke: program
 examples: program
 	for name in classify certify choose linfa; do $(dir $(PROGRAM))examples/$$name || exit 1; done
 
-# The pages in a real browser; Debian's Chromium is installed where there is none. Screenshots are in target/browser.
+# The pages in a real browser; Debian's Chromium and Node.js are installed where there are none. Screenshots are in target/browser.
 browser: program
-	@command -v npm >/dev/null || { echo "browser: npm (Node.js) is needed to test the pages; install it"; exit 1; }
+	@if ! command -v npm >/dev/null; then \
+	  if command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then apt-get update -q && apt-get install -q -y nodejs npm; \
+	  else echo "browser: npm (Node.js) is needed to test the pages; install it"; exit 1; fi; fi
 	@if ! command -v chromium >/dev/null && ! command -v google-chrome >/dev/null; then \
 	  if command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then apt-get update -q && apt-get install -q -y chromium; \
 	  else echo "browser: Chromium is needed to test the pages; install it, such as by \`apt-get install chromium\`"; exit 1; fi; fi

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import os
 import pathlib
 import re
 import subprocess
@@ -255,10 +256,10 @@ def test_the_reader_in_sql_maps_as_we_do(postgres, folder, program, method):
 
 
 def test_what_cannot_be_exported_is_said(folder, numbers):
-    import os
+    program = pathlib.Path(os.environ["LIPMETRIC"]).resolve()
 
     def fails(*args):
-        out = subprocess.run([os.environ["LIPMETRIC"], *args], cwd=folder, capture_output=True, text=True)
+        out = subprocess.run([program, *args], cwd=folder, capture_output=True, text=True)
         assert out.returncode in (2, 3), out
         return out.stderr
 

@@ -140,7 +140,7 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
         let margins = measure(&fit.metric, &x, &data.labels)?;
         Ok(point(fractions[at], fit, &data.labels, margins.as_ref(), mean(at)))
     };
-    let euclidean = measure(&Metric::euclidean(x.cols()), &x, &data.labels)?;
+    let euclidean = measure(&Metric::euclidean(x.cols()), &x, &data.labels).ok().flatten();
     let report = Report {
         method: args.method.title(),
         c_max: outcome.c_max,

@@ -242,7 +242,9 @@ fn instead(recipe: &Recipe<'_>, data: &Dataset, halt: Halt) -> Result<Model> {
 fn measure_both(model: &Model) -> lipmetric::Result<Measured> {
     let Some(rows) = &model.training else { return Ok(Measured::default()) };
     let of = |metric: &Metric| measure(metric, &rows.x, &rows.y);
-    let euclidean = if model.metric.is_euclidean() { None } else { of(&Metric::euclidean(rows.x.cols()))? };
+    // It is there to compare with: a learned distance may well exist where Euclidean ones leave the range of numbers.
+    let euclidean =
+        if model.metric.is_euclidean() { None } else { of(&Metric::euclidean(rows.x.cols())).ok().flatten() };
     Ok(Measured { learned: of(&model.metric)?, euclidean })
 }
 
