@@ -157,6 +157,26 @@ class Model:
         """Writes the model's file, which the command line reads as well: whole, or not at all."""
         self._native.save(os.fspath(path))
 
+    def report(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        plots: str | os.PathLike[str] | None = None,
+        source: str = "the rows",
+    ) -> str:
+        """A page with pictures of what was learned: the rows before and after, the course of the fit, the metric, the margins.
+
+        One HTML file that needs no other, the same that ``lipmetric fit --report`` writes. It is returned, and written to
+        ``path``; each picture also as SVG into the folder ``plots``. ``source`` is what the rows are called in it.
+
+        >>> import lipmetric
+        >>> page = lipmetric.fit(*lipmetric.datasets.load_echo(), method="lip-i").report()
+        >>> "<svg" in page and "https://" not in page
+        True
+        """
+        files = (None if name is None else os.fspath(name) for name in (path, plots))
+        return self._native.report(source, *files)
+
     def __reduce__(self) -> Any:
         return Model.from_bytes, (self.to_bytes(),)
 

@@ -384,3 +384,17 @@ def test_files_are_written_whole(tmp_path, two):
     assert pathlib.Path(tmp_path / "m.lip").read_bytes() == model.to_bytes()
     with pytest.raises(OSError, match="folder"):
         model.save(tmp_path / "no" / "folder" / "m.lip")
+
+
+def test_a_report_is_a_page_of_its_own_with_names_as_text(tmp_path):
+    X, y = lipmetric.datasets.load_echo()
+    model = lipmetric.fit(X, y, method="lip-i")
+    page = model.report(tmp_path / "page.html", source="<script>alert(1)</script>")
+    assert (tmp_path / "page.html").read_text(encoding="utf-8") == page
+    assert "<script>alert" not in page and "&lt;script&gt;alert" in page
+    assert all(f'<figure id="{name}"' in page for name in ("before", "after", "objective", "spectrum"))
+    # The file holds no course of the fit: all else is the same.
+    again = type(model).from_bytes(model.to_bytes()).report()
+    assert '<figure id="after"' in again and '<figure id="objective"' not in again
+    with pytest.raises(OSError, match="nowhere"):
+        model.report(tmp_path / "nowhere" / "page.html")

@@ -47,6 +47,13 @@ def test_the_answers_to_questions_hold(tmp_path, monkeypatch):
     run("docs/faq.md", 5)
 
 
+def test_a_page_with_pictures_is_made_as_the_document_says(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run("docs/pictures.md", 1)
+    assert (tmp_path / "cancer.html").stat().st_size < 1_000_000
+    assert "<svg" in (tmp_path / "cancer-figures" / "after.svg").read_text(encoding="utf-8")
+
+
 def test_every_command_in_the_documents_has_options_that_exist(program, tmp_path):
     """Commands need data of their own; that each can be typed is told by the program's own help."""
     pages = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
