@@ -255,7 +255,7 @@ def test_the_reader_in_sql_maps_as_we_do(postgres, folder, program, method):
     np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
 
 
-def test_what_cannot_be_exported_is_said(folder, numbers):
+def test_what_cannot_be_exported_is_said(folder):
     program = pathlib.Path(os.environ["LIPMETRIC"]).resolve()
 
     def fails(*args):
@@ -272,6 +272,10 @@ def test_what_cannot_be_exported_is_said(folder, numbers):
     message = fails("export", "m.lip", "twice.csv", "--to", "npy", "--id", "key", "-o", "a.npy")
     assert "line 10" in message and "item 3" in message and "line 5" in message
     assert not list(folder.glob("a.*"))
+
+
+def test_there_is_an_id_for_each_row(numbers):
+    pytest.importorskip("faiss")
     model, X, _ = numbers
     with pytest.raises(ValueError, match="shape"):
         model.to_faiss(X, ids=[1, 2])
