@@ -96,6 +96,12 @@ impl Matrix {
         self.data
     }
 
+    /// Becomes a copy of another matrix, in the memory that this one has.
+    pub(crate) fn copy_from(&mut self, other: &Self) {
+        self.data.clone_from(&other.data);
+        (self.rows, self.cols) = (other.rows, other.cols);
+    }
+
     /// The rows with these indices, in this order (repeats allowed).
     ///
     /// # Panics

@@ -24,6 +24,11 @@ impl Cholesky {
         (0..n).all(|k| data[k * n + k].is_finite() && data[k * n + k] > 0.0).then_some(Self { n, data })
     }
 
+    /// Gives the memory of the factor back.
+    pub(crate) fn into_memory(self) -> Vec<f64> {
+        self.data
+    }
+
     /// Factors a symmetric [`Matrix`].
     pub(crate) fn of(a: &Matrix) -> Option<Self> {
         Self::factor(a.as_slice().to_vec(), a.rows())

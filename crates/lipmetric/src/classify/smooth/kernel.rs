@@ -116,9 +116,15 @@ pub(crate) fn laplace(squared: &mut [f64], bandwidth: f64) {
 
 /// The same of a whole matrix, by all threads.
 pub(crate) fn laplace_of(squared: &Matrix, bandwidth: f64) -> Matrix {
-    let mut out = squared.clone();
-    out.as_mut_slice().par_chunks_mut(1 << 14).for_each(|part| laplace(part, bandwidth));
+    let mut out = Matrix::default();
+    laplace_into(&mut out, squared, bandwidth);
     out
+}
+
+/// The same in place of another matrix, whose memory is used again.
+pub(super) fn laplace_into(out: &mut Matrix, squared: &Matrix, bandwidth: f64) {
+    out.copy_from(squared);
+    out.as_mut_slice().par_chunks_mut(1 << 14).for_each(|part| laplace(part, bandwidth));
 }
 
 struct Laplace<'a> {

@@ -53,8 +53,24 @@ impl Ridge {
     /// # Errors
     /// If the ridge is so small that rounding makes the system singular.
     pub(crate) fn new(kernel: &Matrix, targets: &Matrix, weights: Option<&[f64]>, ridge: f64) -> Result<Self> {
+        Self::in_memory(Vec::new(), kernel, targets, weights, ridge)
+    }
+
+    /// The same in memory that [`Self::into_parts`] of another has given back: fresh pages take as long as the copy itself.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub(crate) fn in_memory(
+        memory: Vec<f64>,
+        kernel: &Matrix,
+        targets: &Matrix,
+        weights: Option<&[f64]>,
+        ridge: f64,
+    ) -> Result<Self> {
         let n = kernel.rows();
-        let mut system = kernel.as_slice().to_vec();
+        let mut system = memory;
+        system.clear();
+        system.extend_from_slice(kernel.as_slice());
         for i in 0..n {
             system[i * n + i] += ridge / weights.map_or(1.0, |w| w[i]);
         }
@@ -65,6 +81,11 @@ impl Ridge {
         let mut coefficients = targets.clone();
         factor.solve_rows(&mut coefficients);
         Ok(Self { factor, coefficients })
+    }
+
+    /// The coefficients, and the memory of the system for the next one.
+    pub(crate) fn into_parts(self) -> (Matrix, Vec<f64>) {
+        (self.coefficients, self.factor.into_memory())
     }
 
     /// What the function that is fitted to all other rows says of each row, a column per column of the targets. In closed form:
