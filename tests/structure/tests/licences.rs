@@ -1,4 +1,4 @@
-//! What we depend on: under which licences, and from where. The rules are those of deny.toml, checked here by what `cargo metadata`
+//! What we depend on: under which licences, from where, and for which compiler. The rules are those of deny.toml, checked here by what `cargo metadata`
 //! tells, so that they hold wherever the tests run; `cargo deny`, where it is installed, checks more.
 
 use serde_json::Value;
@@ -119,4 +119,33 @@ fn every_dependency_has_an_allowed_licence_and_comes_from_the_registry() {
         }
     }
     assert!(wrong.is_empty(), "not as deny.toml has it:\n  {}", wrong.join("\n  "));
+}
+
+/// A version of Rust, such as 1.88 or 1.88.0.
+fn version(text: &str) -> Vec<u32> {
+    let mut parts: Vec<u32> = text.split('.').map(|part| part.parse().expect("a number of a version")).collect();
+    parts.resize(3, 0);
+    parts
+}
+
+#[test]
+fn no_dependency_asks_for_a_newer_compiler_than_we_state() {
+    let packages = packages();
+    let stated = |package: &Value| package["rust_version"].as_str().map(str::to_owned);
+    let ours =
+        packages.iter().find(|package| package["name"] == "lipmetric").and_then(stated).expect("our own version");
+    let asked: Vec<_> = packages.iter().filter_map(|package| Some((package, stated(package)?))).collect();
+    assert!(2 * asked.len() > packages.len(), "only {} of {} packages state a version", asked.len(), packages.len());
+    let newer: Vec<String> = asked
+        .iter()
+        .filter(|(_, asked)| version(asked) > version(&ours))
+        .map(|(package, asked)| format!("{} {} asks for Rust {asked}", package["name"], package["version"]))
+        .collect();
+    assert!(newer.is_empty(), "Cargo.toml states Rust {ours}:\n  {}", newer.join("\n  "));
+}
+
+#[test]
+fn versions_are_compared_as_numbers() {
+    assert!(version("1.9") < version("1.88"));
+    assert_eq!(version("1.88"), version("1.88.0"));
 }
