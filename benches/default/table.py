@@ -2,8 +2,9 @@
 
 Usage: python benches/default/table.py [--cache FILE] [--other] [--only NAMES] [--repeats 10] [--column NAME=OPTIONS ...]
 
-Runs in an environment with requirements.txt, on the program built with `cargo build --release`. FILE keeps the results of the
-other packages, split by split, which take hours: a later run computes only what it lacks. `--peers-only` fills it and stops.
+Runs in an environment with requirements.txt, on the program built with `cargo build --release`. FILE keeps all results,
+split by split: a later run computes only what it lacks, of the program what this very build has not computed with these options.
+`--peers-only` fills it with the other packages' and stops.
 Prints Markdown: accuracies with their mean and average rank, corrected t-tests, calibration errors and processor seconds.
 """
 
@@ -13,6 +14,7 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS")
     os.environ[variable] = "1"
 import argparse
 import csv
+import hashlib
 import json
 import pathlib
 import resource
@@ -87,12 +89,13 @@ class Cache:
     def __init__(self, path):
         self.path, self.held = path, {}
         if path and path.exists():
-            self.held = {(r["data"], r["split"], r["method"]): r for r in map(json.loads, path.open())}
+            self.held = {(r["data"], r["split"], r["method"], r.get("by")): r for r in map(json.loads, path.open())}
 
-    def get(self, name, repeat, method, compute):
-        key = (name, repeat, method)
+    def get(self, name, repeat, method, compute, by=None):
+        """`by` tells builds of the program, and the options it was given, apart."""
+        key = (name, repeat, method, by)
         if key not in self.held:
-            self.held[key] = compute()
+            self.held[key] = {**compute(), **({"by": by} if by else {})}
             if self.path:
                 with self.path.open("a") as f:
                     f.write(json.dumps(self.held[key]) + "\n")
@@ -192,7 +195,7 @@ def figures(title, names, columns, of, percent):
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--cache", type=pathlib.Path, help="a file that keeps the other packages' results")
+    parser.add_argument("--cache", type=pathlib.Path, help="a file that keeps the results, split by split")
     parser.add_argument("--other", action="store_true", help="other tables, which the default was not made with")
     parser.add_argument("--only", help="these data sets, by name, separated by commas")
     parser.add_argument("--repeats", type=int, default=10)
@@ -209,6 +212,7 @@ def main():
     cache = Cache(args.cache)
     peers = list(PEERS) if not args.peers else [p for p in args.peers.split(",") if p != "none"]
     mine = {} if args.peers_only else dict(c.split("=", 1) for c in args.column) or OURS
+    build = hashlib.sha256(args.program.read_bytes()).hexdigest()[:16] if mine else ""
     results = {m: {n: [] for n in names} for m in [*mine, *peers]}
     for name in names:
         table = load(name)
@@ -217,7 +221,11 @@ def main():
                 found = cache.get(name, repeat, method, lambda: peer(method, name, table, repeat))
                 results[method][name].append(found)
             for column, options in mine.items():
-                results[column][name].append(ours(args.program, column, options, name, table, repeat))
+                by = f"{build} {options}"
+                found = cache.get(
+                    name, repeat, column, lambda: ours(args.program, column, options, name, table, repeat), by
+                )
+                results[column][name].append(found)
                 if "error" in results[column][name][-1]:
                     print(f"{name}, split {repeat}, {column}: {results[column][name][-1]['error']}", file=sys.stderr)
         print(f"{name}: done", file=sys.stderr, flush=True)
