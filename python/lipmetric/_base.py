@@ -113,7 +113,9 @@ class Predicting(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         request = request_for(spec, label=label_name(y, rows), **recipe)
         coded = (names, codes.reshape(-1).astype(np.uint32))
         try:
-            model = fit_native(rows, coded, request, start=start, weights=weights, **watched)
+            model = fit_native(
+                rows, coded, request, start=start, weights=weights, helpers=self._helpers(request), **watched
+            )
         except BaseException as error:
             if isinstance(getattr(error, "model", None), Model):
                 self._adopt(error.model)  # type: ignore[attr-defined]
@@ -121,6 +123,10 @@ class Predicting(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._adopt(model)
         warn_unless_converged(model, type(self).__name__, 3)
         return self
+
+    def _helpers(self, request: str) -> Any:
+        """Other processes that compute passes over the pairs of rows, for a fit with this request; usually none."""
+        return None
 
     def fit(self, X: Any, y: Any) -> Any:
         """Learns from labelled rows.

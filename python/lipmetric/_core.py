@@ -441,8 +441,10 @@ def fit_native(
     weights: Any = None,
     verbose: int = 0,
     callback: Callback | None = None,
+    helpers: Any = None,
 ) -> Model:
-    """A fit by the library. What Ctrl-C raises has the best model so far as its ``model``."""
+    """A fit by the library, with passes over all pairs by other processes where there are some. What Ctrl-C raises has the best
+    model so far as its ``model``."""
     listener = listening(verbose, callback)
     if start is not None:
         start = np.asarray(start, dtype=np.float64)
@@ -451,7 +453,7 @@ def fit_native(
     if weights is not None:
         weights = np.asarray(weights, dtype=np.float64).tolist()
     try:
-        return Model(call(_lipmetric.fit, rows, labels, request, start, triplets, listener, weights))
+        return Model(call(_lipmetric.fit, rows, labels, request, start, triplets, listener, weights, helpers))
     except BaseException as error:
         if isinstance(getattr(error, "model", None), _lipmetric.Model):
             error.model = Model(error.model)  # type: ignore[attr-defined]

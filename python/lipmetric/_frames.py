@@ -108,6 +108,16 @@ def rows_of(rows: Any) -> Any:
     return array
 
 
+def aligned(value: Any) -> Any:
+    """Arrays, also those of columns, whose numbers begin where the processor wants them: what came over a network or out of a file
+    without a copy may not."""
+    if isinstance(value, np.ndarray):
+        return value if value.flags.aligned else value.copy()
+    if isinstance(value, tuple) or (isinstance(value, list) and value and isinstance(value[0], tuple)):
+        return type(value)(aligned(part) for part in value)
+    return value
+
+
 def is_single(rows: Any) -> bool:
     """Whether these are an array of single precision."""
     dtype = getattr(rows, "dtype", None)
@@ -124,7 +134,7 @@ def chosen_rows(rows: Any, numbers: npt.NDArray[np.intp]) -> Any:
 
 def numbers_of(rows: Any, what: str = "X") -> npt.NDArray[np.float64]:
     """An array of double precision of two dimensions."""
-    array = np.asarray(rows, dtype=np.float64)
+    array = np.require(rows, dtype=np.float64, requirements="A")
     if array.ndim != 2:
         raise ValueError(f"{what} has {array.ndim} dimensions; it must have two")
     return array

@@ -8,7 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 __all__ = [
+    "Index",
     "Model",
+    "Share",
     "__version__",
     "compare",
     "dataset",
@@ -22,6 +24,7 @@ __all__ = [
     "radii",
     "report",
     "used_threads",
+    "votes",
 ]
 
 __version__: str
@@ -61,6 +64,29 @@ class Model:
     def verify(self, limit: float = ...) -> dict[str, Any]: ...
     def history(self) -> dict[str, npt.NDArray[Any]]: ...
 
+@final
+class Index:
+    def __new__(cls, rows: _Array) -> Index: ...
+    def query(self, rows: _Array, k: int, threads: int | None = None) -> tuple[npt.NDArray[np.int64], _Array]: ...
+
+@final
+class Share:
+    def __new__(cls, rows: Any, labels: _Labels, asked: str) -> Share: ...
+    def answer(
+        self,
+        name: str,
+        cloud: int,
+        lineage: bytes | None,
+        maps: bytes,
+        question: bytes,
+        parts: Sequence[int],
+        threads: int | None = None,
+    ) -> list[bytes] | None: ...
+    def __sizeof__(self) -> int: ...
+
+def votes(
+    codes: npt.NDArray[np.uint32], squared: _Array, classes: int, weights: str
+) -> tuple[npt.NDArray[np.uint32], _Array]: ...
 def methods() -> list[dict[str, Any]]: ...
 def used_threads() -> int: ...
 def fit(
@@ -71,6 +97,7 @@ def fit(
     triplets: Any = None,
     listener: _Listener = None,
     weights: Sequence[float] | None = None,
+    helpers: Any = None,
 ) -> Model: ...
 def path(
     rows: Any, labels: _Labels, asked: str, fractions: Sequence[float], listener: _Listener = None

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from . import _lipmetric
+from ._frames import aligned
 
 #: The library's name of a parameter, and Python's.
 RENAMED = {
@@ -211,7 +212,7 @@ def in_python(text: str) -> str:
 def call(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """Calls the library; its messages name parameters as Python does."""
     try:
-        return function(*args, **kwargs)
+        return function(*(aligned(value) for value in args), **kwargs)
     except ValueError as error:
         text = in_python(str(error))
         if text == str(error):

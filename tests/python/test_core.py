@@ -19,6 +19,25 @@ from lipmetric import lipschitz
 METHODS = ["auto", "lip-d", "lip-i", "lip-local", "lmnn", "lmml", "nca", "mcml", "nn"]
 
 
+def unaligned(X):
+    """The same numbers from an odd address, as what comes over a network without a copy may have them."""
+    out = np.frombuffer(b"." + X.tobytes(), dtype=X.dtype, offset=1).reshape(X.shape)
+    assert not out.flags.aligned
+    return out
+
+
+def test_numbers_at_odd_addresses_are_read_as_any_others(two):
+    X, y = two
+    model, odd = lipmetric.fit(X, y, "lip-i"), lipmetric.fit(unaligned(X), y, "lip-i")
+    assert (model.components == odd.components).all()
+    assert (model.predict(unaligned(X)) == model.predict(X)).all()
+    assert (model.transform(unaligned(X)) == model.transform(X)).all()
+    assert lipschitz.margins(unaligned(X), y) == lipschitz.margins(X, y)
+    columns, odd_columns = ({f"c{k}": of(X[:, k].copy()) for k in range(4)} for of in (np.asarray, unaligned))
+    named = lipmetric.fit(odd_columns, y, "lip-i")
+    assert (named.predict(columns) == named.predict(odd_columns)).all()
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_learns_predicts_and_survives_its_bytes(two, method):
     X, y = two

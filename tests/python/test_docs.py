@@ -47,6 +47,13 @@ def test_the_answers_to_questions_hold(tmp_path, monkeypatch):
     run("docs/faq.md", 5)
 
 
+@pytest.mark.filterwarnings("ignore:.*(inplace|copy) keyword")
+def test_the_example_of_a_cluster_runs(tmp_path, monkeypatch):
+    pytest.importorskip("distributed")
+    monkeypatch.chdir(tmp_path)
+    run("docs/scale.md", 3)
+
+
 def test_a_page_with_pictures_is_made_as_the_document_says(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     run("docs/pictures.md", 1)

@@ -1,10 +1,12 @@
 //! A fit of labelled rows, and a regularisation path.
 
 use crate::failure::{raise, raise_json};
+use crate::helpers::Reached;
 use crate::model::Model;
 use crate::plain::{array, plain};
 use crate::rows::{Coded, Frame, Numbers};
 use crate::run::{Watched, Watching};
+use lipmetric::helpers::Helpers;
 use lipmetric::method::{Fit, Method, Spec, Training, Triplet};
 use lipmetric::model::{ClassifierSpec, Recipe};
 use lipmetric::prepare::{Dataset, Fill, Preparation, Scaling};
@@ -13,6 +15,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use serde::Deserialize;
+use std::sync::Arc;
 
 /// What is asked for: everything of a fit but the rows.
 #[derive(Deserialize)]
@@ -25,7 +28,7 @@ pub(crate) struct Asked {
     /// Whether the multipliers that prove the bound are kept.
     certificate: bool,
     /// What the labels' column is called.
-    label: String,
+    pub(crate) label: String,
     /// Threads, as many as usual if not given.
     threads: Option<usize>,
     /// Seconds, at most.
@@ -63,7 +66,7 @@ impl Asked {
         Watching { threads: self.threads, time_limit: self.time_limit, listener }
     }
 
-    fn prepare(&self, data: &Dataset) -> PyResult<Preparation> {
+    pub(crate) fn prepare(&self, data: &Dataset) -> PyResult<Preparation> {
         Preparation::fit(data.schema.clone(), &data.columns, None, self.fill, self.scaling).map_err(raise)
     }
 }
@@ -87,9 +90,11 @@ fn start_on(preparation: &Preparation, mut factor: Matrix) -> PyResult<Metric> {
 /// Learns a metric and how to predict by it. `start` is a map of the raw columns to begin from, `triplets` are comparisons of
 /// rows to learn from, `weights` how much each row counts; `listener(kind, figures)` hears how the fit goes on and ends it by saying `True`.
 ///
+/// `helpers` are other processes that hold the rows and compute passes over their pairs ([`Reached`]).
+///
 /// Where Ctrl-C or the listener raises something, the best model so far is the exception's `model`.
 #[pyfunction]
-#[pyo3(signature = (rows, labels, asked, start=None, triplets=None, listener=None, weights=None))]
+#[pyo3(signature = (rows, labels, asked, start=None, triplets=None, listener=None, weights=None, helpers=None))]
 #[expect(clippy::too_many_arguments, reason = "called by the package alone")]
 pub(crate) fn fit<'py>(
     py: Python<'py>,
@@ -100,18 +105,22 @@ pub(crate) fn fit<'py>(
     triplets: Option<Vec<Triplet>>,
     listener: Option<Bound<'py, PyAny>>,
     weights: Option<Vec<f64>>,
+    helpers: Option<Py<PyAny>>,
 ) -> PyResult<Model> {
     let asked = Asked::read(asked)?;
     let spec = asked.spec()?;
     let data = rows.labelled(&asked.label, labels.0)?;
     let start = start.map(|start| start_on(&asked.prepare(&data)?, start.0)).transpose()?;
+    let helpers = helpers.map(|crew| Reached::new(py, crew)).transpose()?;
+    let helpers = helpers.map(|reached| -> Arc<dyn Helpers> { Arc::new(reached) });
     let recipe = Recipe::new(spec)
         .prepared(asked.fill, asked.scaling)
         .predicting(asked.classifier)
         .starting_from(start.as_ref())
         .comparing(triplets.as_deref())
         .weighing(weights.as_deref())
-        .keeping_certificate(asked.certificate);
+        .keeping_certificate(asked.certificate)
+        .helped_by(helpers.as_ref());
     let Watched { result, history, raised } =
         asked.watching(listener).run(py, |observer, _| recipe.fit(&data, None, observer))?;
     match (result, raised) {

@@ -10,6 +10,8 @@
 //! | `rows` | arrays and columns as tables, labels as codes |
 //! | `fit` | a fit, a regularisation path |
 //! | `model` | the fitted model: predict, explain, radii, transform, bytes |
+//! | `helpers` | passes over all pairs in other processes, and the rows that these hold |
+//! | `index` | neighbours among rows as they are, votes |
 //! | `lipschitz` | margins, ratios, bounds, extensions, values |
 //! | `compare` | methods against each other on the same splits |
 //! | `datasets` | the bundled data sets |
@@ -21,6 +23,8 @@ mod compare;
 mod datasets;
 mod failure;
 mod fit;
+mod helpers;
+mod index;
 mod lipschitz;
 mod methods;
 mod model;
@@ -38,6 +42,10 @@ mod _lipmetric {
     use super::datasets::{dataset, datasets};
     #[pymodule_export]
     use super::fit::{fit, path};
+    #[pymodule_export]
+    use super::helpers::Share;
+    #[pymodule_export]
+    use super::index::{Index, votes};
     #[pymodule_export]
     use super::lipschitz::{extend, learned_values, margins, radii, report};
     #[pymodule_export]

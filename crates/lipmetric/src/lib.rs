@@ -63,6 +63,7 @@ pub mod classify;
 pub mod data;
 pub mod error;
 pub mod evaluate;
+pub mod helpers;
 mod linalg;
 pub mod lipschitz;
 pub mod method;

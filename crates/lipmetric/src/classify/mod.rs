@@ -22,4 +22,4 @@ pub use knn::{KnnClassifier, Neighbour, Prediction};
 pub use select::{KScore, Validation, best_k, judge_k, usual_ks};
 pub use smooth::{SmoothFunction, SmoothSpec, Smoothness};
 pub(crate) use vote::Poll;
-pub use vote::{K, Weights};
+pub use vote::{K, Weights, vote};

@@ -1,6 +1,6 @@
 //! How neighbours vote, and how many of them.
 
-use crate::{Error, Result};
+use crate::{Error, Matrix, Result};
 use serde::{Deserialize, Serialize};
 
 /// How much each neighbour's vote counts.
@@ -90,6 +90,35 @@ impl std::fmt::Display for K {
             Self::Auto => f.write_str("auto"),
         }
     }
+}
+
+/// The class that the neighbours of each query vote for, and each class's share of the votes, where the neighbours were found by
+/// several indexes: the codes of the neighbours' classes, query by query and nearest first, and the squares of their distances, a
+/// row for each query. Votes count as in [`KnnClassifier`](super::KnnClassifier).
+///
+/// ```
+/// use lipmetric::{Matrix, classify::{Weights, vote}};
+/// let (winners, shares) = vote(&[1, 0, 0], &Matrix::from_rows(&[[0.5, 1.0, 2.0]]), 2, Weights::Uniform)?;
+/// assert_eq!((winners, shares[(0, 1)]), (vec![0], 1.0 / 3.0));
+/// # Ok::<(), lipmetric::Error>(())
+/// ```
+///
+/// # Errors
+/// If there is not one code for each distance, or a code of none of the classes.
+pub fn vote(codes: &[u32], squared: &Matrix, classes: usize, weights: Weights) -> Result<(Vec<u32>, Matrix)> {
+    if codes.len() != squared.rows() * squared.cols() {
+        return Err(Error::shape("classes of the neighbours", squared.rows() * squared.cols(), codes.len()));
+    }
+    if let Some(code) = codes.iter().find(|code| **code as usize >= classes) {
+        return Err(Error::data(format!("a neighbour has class {code}, but there are {classes} classes, from 0 on")));
+    }
+    let (mut poll, mut shares) = (Poll::new(classes, weights), Matrix::zeros(squared.rows(), classes));
+    let mut winners = Vec::with_capacity(squared.rows());
+    for (i, own) in codes.chunks_exact(squared.cols().max(1)).enumerate() {
+        winners.push(poll.winner(own.iter().copied(), squared.row(i)));
+        poll.shares(shares.row_mut(i));
+    }
+    Ok((winners, shares))
 }
 
 /// Counts votes. Only the classes of the neighbours are touched, however many there are.

@@ -47,11 +47,13 @@ pub use spec::{Choose, Spec};
 pub use start::Init;
 
 use crate::classify::{Calibration, SmoothSpec, Weights};
+use crate::pairs::Helpers;
 use crate::problem::{Certificate, relative_gap};
 use crate::solver::{Observer, Solution, Status};
 use crate::{Error, Labels, Matrix, Metric, Result};
 use serde::{Deserialize, Serialize};
 use spec::check_limits;
+use std::sync::Arc;
 
 /// Row numbers `i`, `j`, `l`: row `i` should be nearer to row `j` than to row `l`.
 pub type Triplet = [usize; 3];
@@ -102,6 +104,9 @@ pub struct Training<'a> {
     pub triplets: Option<&'a [Triplet]>,
     /// What the metric is to serve, one neighbour if nothing is said; only a method that chooses by cross-validation looks at it.
     pub serves: Serves<'a>,
+    /// Other processes that hold these very rows and compute passes over their pairs. A method without passes that can travel
+    /// does not look at them.
+    pub helpers: Option<&'a Arc<dyn Helpers>>,
 }
 
 impl<'a> Training<'a> {
@@ -122,7 +127,7 @@ impl<'a> Training<'a> {
         if let Some((i, j)) = x.first_non_finite() {
             return Err(Error::data(format!("row {i}, feature {j} is {}: values must be finite", x[(i, j)])));
         }
-        Ok(Self { x, y, weights: None, start: None, triplets: None, serves: ONE_NEIGHBOUR })
+        Ok(Self { x, y, weights: None, start: None, triplets: None, serves: ONE_NEIGHBOUR, helpers: None })
     }
 
     /// The same with a weight per row.

@@ -2,10 +2,12 @@ use super::classifier::{Classifier, ClassifierSpec};
 use super::vote::Voting;
 use super::{Model, Provenance, Terms, TrainingRows, extension, smooth};
 use crate::classify::{K, SmoothSpec, Validation, Weights, best_k, judge_k, usual_ks};
+use crate::helpers::Helpers;
 use crate::method::{Fit, Method, Serves, Spec, Training, Triplet};
 use crate::prepare::{Dataset, Fill, Preparation, Scaling};
 use crate::solver::Observer;
 use crate::{Error, Metric, Result};
+use std::sync::Arc;
 
 /// Everything that decides what becomes of given rows: preparation, method, classifier.
 #[derive(Clone, Copy)]
@@ -29,6 +31,8 @@ pub struct Recipe<'a> {
     pub certificate: bool,
     /// Whether it keeps them where there are some.
     pub certificate_if_any: bool,
+    /// Other processes that hold the rows, all of them, and compute passes over their pairs.
+    pub helpers: Option<&'a Arc<dyn Helpers>>,
 }
 
 impl<'a> Recipe<'a> {
@@ -46,6 +50,7 @@ impl<'a> Recipe<'a> {
             weights: None,
             certificate: false,
             certificate_if_any: false,
+            helpers: None,
         }
     }
 
@@ -93,6 +98,13 @@ impl<'a> Recipe<'a> {
         Self { certificate_if_any: keep, ..self }
     }
 
+    /// The same with passes over all pairs computed by other processes, where there are some that hold the rows
+    /// ([`Share`](crate::helpers::Share)). What is learned is the same to the last bit. A fit on some of the rows goes without.
+    #[must_use]
+    pub fn helped_by(self, helpers: Option<&'a Arc<dyn Helpers>>) -> Self {
+        Self { helpers, ..self }
+    }
+
     /// Fits on these rows (all, if none are named). Nothing of the other rows is looked at.
     ///
     /// # Errors
@@ -111,6 +123,7 @@ impl<'a> Recipe<'a> {
             training = training.with_weights(weights)?;
         }
         (training.start, training.triplets) = (self.start, self.triplets);
+        training.helpers = self.helpers.filter(|_| rows.is_none());
         if self.certificate {
             self.spec.check_certificate(&training)?;
         }

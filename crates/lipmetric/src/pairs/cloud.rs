@@ -1,4 +1,4 @@
-use super::{Kind, Points};
+use super::{Kind, Points, Source};
 use crate::Matrix;
 use std::ops::Range;
 
@@ -22,6 +22,8 @@ pub(crate) struct Cloud {
     pub(crate) origin: Vec<usize>,
     /// Ranges of points, with their class where all have the same.
     pub(super) blocks: Vec<(Range<usize>, Option<u32>)>,
+    /// Who else holds the rows that these points are made of, if anyone.
+    pub(crate) source: Option<Source>,
 }
 
 impl Cloud {
@@ -33,7 +35,7 @@ impl Cloud {
         let weight: Vec<f64> = origin.iter().map(|&i| weight[i]).collect();
         let uniform = weight.iter().all(|&w| w == 1.0);
         let blocks = blocks(&class);
-        Self { x: x.select_rows(&origin).into(), class, weight, uniform, origin, blocks }
+        Self { x: x.select_rows(&origin).into(), class, weight, uniform, origin, blocks, source: None }
     }
 
     /// The listed points, in ascending order, with other weights.
@@ -41,19 +43,21 @@ impl Cloud {
         let class: Vec<u32> = keep.iter().map(|&i| self.class[i]).collect();
         let blocks = blocks(&class);
         let origin = keep.iter().map(|&i| self.origin[i]).collect();
-        Self { x: self.x.select(keep), weight, uniform: false, origin, class, blocks }
+        let source = self.source_of_part(keep, &weight, false);
+        Self { x: self.x.select(keep), weight, uniform: false, origin, class, blocks, source }
     }
 
     /// The points `T x`; `T` is symmetric.
     pub(crate) fn mapped(&self, map: &Matrix) -> Self {
-        Self { x: self.x.mapped(map), ..self.clone() }
+        Self { x: self.x.mapped(map), source: self.source_of_mapped(map), ..self.clone() }
     }
 
     /// About `target` of the points, evenly spaced within each class, at least two of each where there are.
     pub(crate) fn thinned(&self, target: usize) -> Self {
         let keep: Vec<usize> = self.classes().into_iter().flat_map(|class| self.spaced(class, target)).collect();
-        let weight = keep.iter().map(|&i| self.weight[i]).collect();
-        Self { uniform: self.uniform, ..self.part(&keep, weight) }
+        let weight: Vec<f64> = keep.iter().map(|&i| self.weight[i]).collect();
+        let source = self.source_of_part(&keep, &weight, self.uniform);
+        Self { uniform: self.uniform, source, ..self.part(&keep, weight) }
     }
 
     /// The share of a class, evenly spaced, where about `target` of all points are taken; at least two if there are.

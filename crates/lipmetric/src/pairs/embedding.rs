@@ -1,6 +1,6 @@
 use super::Cloud;
 use crate::linalg::twofold::{Twofold, Twofolds};
-use crate::{Matrix, linalg};
+use crate::{Error, Matrix, Result, linalg};
 use std::ops::Range;
 
 /// Points mapped by a factor, augmented so that one product of two rows is a squared distance.
@@ -9,7 +9,14 @@ pub(crate) struct Embedding {
     left: Matrix,
     right: Matrix,
     careful: Option<Careful>,
+    /// How the points are mapped, and by which matrix.
+    made: (u8, Matrix),
 }
+
+/// By a factor; by a symmetric matrix; by a factor, in twice the precision.
+const FACTOR: u8 = 0;
+const SYMMETRIC: u8 = 1;
+const CAREFUL: u8 = 2;
 
 /// Mapped points in twice the usual precision, coordinate by coordinate: distances come from differences, so that none is lost
 /// where points are near to each other and far from the origin.
@@ -69,12 +76,12 @@ impl Embedding {
             return Self::careful(cloud, factor);
         }
         let z = linalg::product(&cloud.x, factor);
-        Self::augmented(&z, &z)
+        Self::augmented(&z, &z, (FACTOR, factor.clone()))
     }
 
     /// The points of `cloud` under `rho = (x - y)^T M (x - y)` with any symmetric `M`, be it positive or not.
     pub(crate) fn symmetric(cloud: &Cloud, m: &Matrix) -> Self {
-        Self::augmented(&linalg::product(&cloud.x, m), &cloud.x)
+        Self::augmented(&linalg::product(&cloud.x, m), &cloud.x, (SYMMETRIC, m.clone()))
     }
 
     /// The same as [`Embedding::new`] with every distance right to rounding: differences first, products in twice the
@@ -82,11 +89,34 @@ impl Embedding {
     pub(crate) fn careful(cloud: &Cloud, factor: &Matrix) -> Self {
         let (n, k) = (cloud.len(), factor.cols());
         let careful = Some(Careful { points: n, mapped: cloud.x.mapped_twofold(factor).transposed(n, k) });
-        Self { left: Matrix::zeros(0, 2), right: Matrix::zeros(0, 2), careful }
+        Self { left: Matrix::zeros(0, 2), right: Matrix::zeros(0, 2), careful, made: (CAREFUL, factor.clone()) }
+    }
+
+    /// How it is made of its cloud: for [`Self::remade`].
+    pub(super) fn made(&self) -> (u8, &Matrix) {
+        (self.made.0, &self.made.1)
+    }
+
+    /// The matrix that the points are mapped by.
+    pub(crate) fn map(&self) -> &Matrix {
+        &self.made.1
+    }
+
+    /// One made in the same way.
+    pub(super) fn remade(cloud: &Cloud, how: u8, map: Matrix) -> Result<Self> {
+        if map.rows() != cloud.x.cols() {
+            return Err(Error::shape("coordinates of the points", map.rows(), cloud.x.cols()));
+        }
+        match how {
+            FACTOR => Ok(Self::new(cloud, &map)),
+            SYMMETRIC => Ok(Self::symmetric(cloud, &map)),
+            CAREFUL => Ok(Self::careful(cloud, &map)),
+            _ => Err(Error::data(format!("points mapped in the way {how}, which is not known here"))),
+        }
     }
 
     /// `rho_ij = y_i . x_i + y_j . x_j - 2 y_i . x_j`.
-    fn augmented(y: &Matrix, x: &Matrix) -> Self {
+    fn augmented(y: &Matrix, x: &Matrix, made: (u8, Matrix)) -> Self {
         let (n, k) = (y.rows(), y.cols());
         let (mut left, mut right) = (Matrix::zeros(n, k + 2), Matrix::zeros(n, k + 2));
         for i in 0..n {
@@ -97,7 +127,7 @@ impl Embedding {
             l[k..].copy_from_slice(&[norm, 1.0]);
             r[k..].copy_from_slice(&[1.0, norm]);
         }
-        Self { left, right, careful: None }
+        Self { left, right, careful: None, made }
     }
 
     /// The squared distance of two points, from their difference (no cancellation).

@@ -21,14 +21,13 @@
 //! **What a part is.** Plain data that serde can write: sums, counts, short lists. It holds no closure, no reference, no lock.
 //! Its default is the part of no pairs.
 //!
-//! **Who computes.** An [`Executor`] is given the number of rows of tiles and a function from such a number to its part, and
-//! hands the parts over in order. [`Threads`] is the one in use: the rows go to the threads of this process, the parts of a
-//! bounded number of them at a time are held. A cluster would be another one. Every process holds the same cloud (sent
-//! once) and is told the metric's factor (features x rank, sent for each pass); each computes the parts of some rows and
-//! sends them to all; each merges all of them in order, and has the same bits as one process alone. A test sends every part
-//! through JSON and back in this way.
+//! **Who computes.** An [`Executor`] is given the number of parts and a function from such a number to its part, and hands the
+//! parts over in order. [`Threads`] is the one for this process: the parts of a bounded number of tasks at a time are held. Other
+//! processes are reached by [`Helpers`]. They hold the same rows, and a pass goes to them as a [`Question`], plain data, with the
+//! metric's factor (features x rank); [`ask`] puts it to whoever the cloud has. Their parts are the same bytes as those of the threads
+//! here, and are merged in the same order. What they leave undone is done here. See `remote`.
 //!
-//! A new question is a new pass: a struct with what it needs to know, a part, `visit` and `merge`. Questions of several
+//! A new question is a new pass: a struct with what it needs to know, a part, `visit` and `merge`; with `impl Question` it travels. Questions of several
 //! solvers are in [`pass`]; one that speaks of a solver's own types stands beside that solver. [`Softmax`] is the exception: a
 //! row's chances need all of the row's distances at once, so that it goes through whole rows; its tasks run on the same
 //! executors.
@@ -40,6 +39,7 @@
 //! | `embedding` | points under a metric, ready for products |
 //! | `scan` | the pass over all pairs |
 //! | `executor` | who computes the parts |
+//! | `remote` | questions that other processes are asked, and how they make the same cloud of the same rows |
 //! | `pass/` | questions that several solvers ask |
 //! | `outer` | sums of outer products over listed pairs |
 //! | `softmax` | the chance of each row to pick each other as its neighbour |
@@ -50,6 +50,7 @@ mod executor;
 mod outer;
 pub(crate) mod pass;
 mod points;
+mod remote;
 mod scan;
 mod softmax;
 
@@ -61,5 +62,7 @@ pub(crate) use embedding::Embedding;
 pub(crate) use executor::{Executor, Threads};
 pub(crate) use outer::weighted_outer;
 pub(crate) use points::{Differences, Points};
+pub(crate) use remote::{Affine, Question, Source, ask, embedded, reply};
+pub use remote::{Errand, Helpers};
 pub(crate) use scan::{Kind, Pass, Run, scan};
 pub(crate) use softmax::{Row, Softmax, interleaved};

@@ -5,6 +5,7 @@ use super::{Cloud, Embedding, weighted_outer};
 use crate::{Matrix, linalg};
 use serde::{Deserialize, Serialize};
 use std::cell::Cell;
+use std::ops::Range;
 
 /// Which pairs of a tile have the same label.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,7 +75,11 @@ thread_local! {
     static ROOM: Cell<Scratch> = Cell::default();
 }
 
-/// What a row of tiles adds to the weighted sum.
+/// Parts of a pass, at most: where there are more rows of tiles, several make up a part, so that the parts that travel are few.
+/// What a pass gives does not change up to 32,768 rows of one class each, which is what the golden files know.
+const PARTS: usize = 256;
+
+/// What a row of tiles adds to the weighted sum; or several rows, one after the other.
 #[derive(Default, Serialize, Deserialize)]
 struct Sums {
     /// `sum_j w_ij x_j` for the points of the left block.
@@ -85,6 +90,41 @@ struct Sums {
     outer: Vec<f64>,
 }
 
+/// What a few consecutive rows of tiles give.
+#[derive(Serialize, Deserialize)]
+#[serde(bound = "")]
+pub(super) struct Parcel<P: Plain> {
+    part: P,
+    sums: Option<Sums>,
+}
+
+/// Which rows of tiles make up each part of a pass, how many of them there are, and what they cost: pairs, about.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Division {
+    rows: usize,
+    each: usize,
+}
+
+impl Division {
+    pub(super) fn of(cloud: &Cloud) -> Self {
+        let rows = cloud.blocks.len();
+        Self { rows, each: rows.div_ceil(PARTS).max(1) }
+    }
+
+    pub(super) fn parts(self) -> usize {
+        self.rows.div_ceil(self.each)
+    }
+
+    pub(super) fn rows(self, part: usize) -> Range<usize> {
+        part * self.each..((part + 1) * self.each).min(self.rows)
+    }
+
+    /// About how many tiles a part has.
+    pub(super) fn cost(self, part: usize) -> usize {
+        self.rows(part).map(|row| self.rows - row).sum()
+    }
+}
+
 /// Asks all pairs of the wanted sorts, under one embedding or two. Returns the merged part and, if the pass is weighted,
 /// `sum of w_ij (x_i - x_j)(x_i - x_j)^T = X^T (diag(W 1) - W) X`; nothing of size N^2 is held.
 pub(crate) fn scan<P: Pass>(
@@ -93,34 +133,83 @@ pub(crate) fn scan<P: Pass>(
     pass: &P,
     executor: &impl Executor,
 ) -> (P::Part, Option<Matrix>) {
-    let (n, p) = (cloud.len(), cloud.x.cols());
-    let weighted = pass.weighted();
-    let mut total = P::Part::default();
-    let mut cross = Matrix::zeros(if weighted { n } else { 0 }, p);
-    let mut degree = vec![0.0; if weighted { n } else { 0 }];
-    let mut outer = Matrix::zeros(p, p);
-    let mut row = 0;
+    let division = Division::of(cloud);
+    let mut total = Total::new(cloud, pass);
     executor.run(
-        cloud.blocks.len(),
-        |(), a| {
-            let mut scratch = ROOM.take();
-            let out = tile_row(cloud, embeddings, pass, a, &mut scratch);
-            ROOM.set(scratch);
-            out
-        },
-        |(part, sums): (P::Part, Option<Sums>)| {
-            pass.merge(&mut total, part);
-            if let Some(sums) = sums {
-                let from = cloud.blocks[row].0.start;
-                cross.as_mut_slice()[from * p..from * p + sums.cross.len()].copy_from_slice(&sums.cross);
-                degree[from..].iter_mut().zip(&sums.degree).for_each(|(d, v)| *d += v);
-                outer.as_mut_slice().iter_mut().zip(&sums.outer).for_each(|(o, v)| *o += v);
-            }
-            row += 1;
-        },
+        division.parts(),
+        |(), k| parcel(cloud, embeddings, pass, division.rows(k)),
+        |parcel| total.take(parcel),
     );
-    let sum = |outer| if cloud.x.is_twofold() { outer } else { laplacian(cloud, &cross, &degree) };
-    (total, weighted.then(|| sum(outer)))
+    total.finish()
+}
+
+/// What the rows of tiles give, merged in their order.
+pub(super) fn parcel<P: Pass>(
+    cloud: &Cloud,
+    embeddings: &[&Embedding],
+    pass: &P,
+    rows: Range<usize>,
+) -> Parcel<P::Part> {
+    let mut scratch = ROOM.take();
+    let mut out: Option<Parcel<P::Part>> = None;
+    for a in rows {
+        let (part, sums) = tile_row(cloud, embeddings, pass, a, &mut scratch);
+        match &mut out {
+            None => out = Some(Parcel { part, sums }),
+            Some(before) => {
+                pass.merge(&mut before.part, part);
+                if let (Some(before), Some(sums)) = (&mut before.sums, sums) {
+                    before.join(sums);
+                }
+            }
+        }
+    }
+    ROOM.set(scratch);
+    out.unwrap_or_else(|| Parcel { part: P::Part::default(), sums: None })
+}
+
+/// Takes the parts of a pass in, one after the other.
+pub(super) struct Total<'a, P: Pass> {
+    cloud: &'a Cloud,
+    pass: &'a P,
+    part: P::Part,
+    cross: Matrix,
+    degree: Vec<f64>,
+    outer: Matrix,
+    /// Points whose left blocks were taken in.
+    seen: usize,
+    taken: usize,
+}
+
+impl<'a, P: Pass> Total<'a, P> {
+    pub(super) fn new(cloud: &'a Cloud, pass: &'a P) -> Self {
+        let (n, p) = (if pass.weighted() { cloud.len() } else { 0 }, cloud.x.cols());
+        let (cross, outer) = (Matrix::zeros(n, p), Matrix::zeros(p, p));
+        Self { cloud, pass, part: P::Part::default(), cross, degree: vec![0.0; n], outer, seen: 0, taken: 0 }
+    }
+
+    /// How many parts were taken in.
+    pub(super) fn taken(&self) -> usize {
+        self.taken
+    }
+
+    pub(super) fn take(&mut self, Parcel { part, sums }: Parcel<P::Part>) {
+        self.pass.merge(&mut self.part, part);
+        self.taken += 1;
+        let Some(sums) = sums else { return };
+        let p = self.cloud.x.cols().max(1);
+        let from = self.seen;
+        self.cross.as_mut_slice()[from * p..from * p + sums.cross.len()].copy_from_slice(&sums.cross);
+        self.degree[from..].iter_mut().zip(&sums.degree).for_each(|(d, v)| *d += v);
+        self.outer.as_mut_slice().iter_mut().zip(&sums.outer).for_each(|(o, v)| *o += v);
+        self.seen += sums.cross.len() / p;
+    }
+
+    pub(super) fn finish(self) -> (P::Part, Option<Matrix>) {
+        let sum =
+            || if self.cloud.x.is_twofold() { self.outer } else { laplacian(self.cloud, &self.cross, &self.degree) };
+        (self.part, self.pass.weighted().then(sum))
+    }
 }
 
 /// `X^T (diag(degree) - W - W^T) X` from `cross = W X` with the upper triangle `W`.
@@ -223,6 +312,14 @@ impl Tile<'_> {
 }
 
 impl Sums {
+    /// Takes in the sums of the next row of tiles.
+    fn join(&mut self, next: Self) {
+        let skipped = self.degree.len() - next.degree.len();
+        self.cross.extend(next.cross);
+        self.degree[skipped..].iter_mut().zip(&next.degree).for_each(|(d, v)| *d += v);
+        self.outer.iter_mut().zip(&next.outer).for_each(|(o, v)| *o += v);
+    }
+
     /// Adds the weights of a tile.
     fn add(&mut self, tile: Tile<'_>, weight: &[f64]) {
         let Tile { cloud, a, b, .. } = tile;

@@ -4,8 +4,9 @@ use super::leak::{leak, within};
 use super::{Certificate, Towards, Variant};
 use crate::linalg::twofold::{Twofold, Twofolds};
 use crate::pairs::pass::shorter;
-use crate::pairs::{Cloud, Embedding, Points};
+use crate::pairs::{Affine, Cloud, Embedding, Helpers, Points};
 use crate::{Error, Matrix, Metric, Result, linalg};
+use std::sync::Arc;
 
 /// Singular values below this fraction of the largest count as zero: what a decomposition in double precision leaves of a
 /// dependent feature is some 1e-15 of the largest, and of one that was rounded to ten digits this much.
@@ -52,9 +53,15 @@ pub(crate) struct Coordinates {
 const SEEN_AGAIN: usize = 3;
 
 impl Coordinates {
-    /// The rows of positive weight, centred, with the identity for their covariance.
-    pub(crate) fn whitened(x: &Matrix, class: &[u32], weight: &[f64]) -> Result<Self> {
-        let (mut centred, used, reach) = centred(x, weight);
+    /// The rows of positive weight, centred, with the identity for their covariance. Passes over the pairs are computed by helpers, if
+    /// there are some that hold the rows.
+    pub(crate) fn whitened(
+        x: &Matrix,
+        class: &[u32],
+        weight: &[f64],
+        helpers: Option<&Arc<dyn Helpers>>,
+    ) -> Result<Self> {
+        let (mut centred, mean, used, reach) = centred(x, weight);
         let (root, p) = ((used.len() as f64).sqrt(), x.cols());
         // Every feature at unit range first: what counts as no direction must not depend on their units.
         let scale: Vec<f64> = reach.iter().map(|&r| if r > 0.0 { 1.0 / r } else { 0.0 }).collect();
@@ -73,6 +80,7 @@ impl Coordinates {
         }
         let mut cloud = Cloud::new(&linalg::product(&centred, &map), class, weight);
         let mut back = map.transpose();
+        cloud = cloud.helped_by(helpers, weight, Some(&Affine { mean, scale: scale.clone(), map }));
         for k in 0..rank {
             back.row_mut(k).iter_mut().zip(&scale).for_each(|(v, s)| *v *= s);
         }
@@ -80,6 +88,8 @@ impl Coordinates {
         if weakest < WEAK || has_near_rows(x, &cloud) {
             let rows = Points::from(x.select_rows(&cloud.origin));
             cloud.x = about_mean(rows.mapped_twofold(&back.transpose()), rank);
+            // Nobody else has these digits.
+            cloud.source = None;
         }
         let others = (rank..p).map(|k| (0..p).map(|a| right[(a, k)] * scale[a]).collect());
         let faint = Faint { x, used: &used, back: &back }.directions(others);
@@ -88,7 +98,7 @@ impl Coordinates {
 
     /// The rows of positive weight, centred and rotated: distances are the features' own.
     pub(crate) fn rotated(x: &Matrix, class: &[u32], weight: &[f64]) -> Result<Self> {
-        let (centred, used, reach) = centred(x, weight);
+        let (centred, _, used, reach) = centred(x, weight);
         let largest = reach.iter().fold(0.0, |m: f64, &r| m.max(r));
         if largest > 0.0 && !(1.0 / WIDEST..=WIDEST).contains(&largest) {
             return Err(Error::data(format!(
@@ -284,9 +294,9 @@ impl Coordinates {
     }
 }
 
-/// The rows about the mean of those of positive weight, which these are, and how far each feature moves from its mean; a
+/// The rows about the mean of those of positive weight, the mean, which these are, and how far each feature moves from its mean; a
 /// constant feature is zero.
-fn centred(x: &Matrix, weight: &[f64]) -> (Matrix, Vec<usize>, Vec<f64>) {
+fn centred(x: &Matrix, weight: &[f64]) -> (Matrix, Vec<f64>, Vec<usize>, Vec<f64>) {
     let used: Vec<usize> = (0..x.rows()).filter(|&i| weight[i] > 0.0).collect();
     let mut mean = vec![0.0; x.cols()];
     for &i in &used {
@@ -307,7 +317,7 @@ fn centred(x: &Matrix, weight: &[f64]) -> (Matrix, Vec<usize>, Vec<f64>) {
             (0..x.rows()).for_each(|i| out[(i, k)] = 0.0);
         }
     }
-    (out, used, reach)
+    (out, mean, used, reach)
 }
 
 /// Whether rows of different label that are not equal are so near to each other, compared with the largest row, that rounding in
@@ -400,7 +410,7 @@ mod tests {
     fn built(x: &Matrix) -> [Coordinates; 3] {
         let (class, weight) = ([0, 1, 0, 1, 0], [1.0, 2.0, 1.0, 0.5, 1.0]);
         let rotated = Coordinates::rotated(x, &class, &weight).unwrap();
-        let white = Coordinates::whitened(x, &class, &weight).unwrap();
+        let white = Coordinates::whitened(x, &class, &weight, None).unwrap();
         let balanced = white.balanced(Variant::Diameter).unwrap();
         [rotated, white, balanced]
     }
@@ -446,7 +456,9 @@ mod tests {
     #[test]
     fn equal_rows_have_no_direction_whatever_their_mean_is_rounded_to() {
         let x = Matrix::from_vec(3, 2, [0.1, 1e9 + 0.3].repeat(3)).unwrap();
-        for at in [Coordinates::rotated(&x, &[0, 1, 1], &[1.0; 3]), Coordinates::whitened(&x, &[0, 1, 1], &[1.0; 3])] {
+        for at in
+            [Coordinates::rotated(&x, &[0, 1, 1], &[1.0; 3]), Coordinates::whitened(&x, &[0, 1, 1], &[1.0; 3], None)]
+        {
             assert!(at.unwrap().check().unwrap_err().to_string().contains("all rows are equal"));
         }
     }
@@ -456,7 +468,7 @@ mod tests {
         let row = |a: f64, b: f64| [a, 28.3 * (a + 1e-12 * b)];
         let x = Matrix::from_rows(&[row(0.4, 0.3), row(-1.7, -0.2), row(1.5, 0.9), row(0.8, -1.0), row(3.2, 0.5)]);
         let (class, weight) = ([0, 1, 0, 1, 0], [1.0; 5]);
-        let at = Coordinates::whitened(&x, &class, &weight).unwrap();
+        let at = Coordinates::whitened(&x, &class, &weight, None).unwrap();
         assert_eq!(at.rank(), 2);
         let metric = at.metric(&Matrix::from_rows(&[[0.3, 1.0], [0.9, -0.2]])).unwrap();
         let m = at.seen(&metric).unwrap();

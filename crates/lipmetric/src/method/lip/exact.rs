@@ -25,7 +25,8 @@ impl Fit {
 impl Plain {
     /// The data as the solver wants them, after the checks that do not depend on `c`.
     pub(super) fn prepare(&self, data: &Training<'_>) -> Result<Coordinates> {
-        let space = Coordinates::whitened(data.x, data.y.codes(), &self.class_weights.of_rows(data)?)?;
+        let weights = self.class_weights.of_rows(data)?;
+        let space = Coordinates::whitened(data.x, data.y.codes(), &weights, data.helpers)?;
         let (different, same) = space.cloud.pair_totals();
         if different <= 0.0 {
             return Err(Error::data("all rows have the same label: at least two classes are needed"));
@@ -160,7 +161,7 @@ impl Plain {
     /// The problem on the given rows.
     pub(super) fn problem(&self, data: &Training<'_>, c: f64) -> Result<Problem> {
         let weights = self.class_weights.of_rows(data)?;
-        Ok(Problem::new((data.x, data.y.codes(), &weights), self.form(), c))
+        Ok(Problem::new((data.x, data.y.codes(), &weights), self.form(), c).helped_by(data.helpers, &weights))
     }
 
     /// The metric in the user's coordinates, and the figures: its objective measured on the given rows, and the bound that the

@@ -1,5 +1,5 @@
 use super::Among;
-use crate::pairs::{Cloud, Embedding, Kind, Pass, Run, Threads, scan};
+use crate::pairs::{Cloud, Embedding, Kind, Pass, Question, Run, ask};
 use serde::{Deserialize, Serialize};
 
 /// Maxima that go side by side, so that one comparison need not wait for the one before.
@@ -13,7 +13,7 @@ const UNCUT: usize = 8;
 pub(crate) type Long = (f64, u32, u32);
 
 /// Which pairs a solver wants to know of.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(crate) struct Query {
     /// The pairs that bound the diameter.
     pub(crate) among: Among,
@@ -33,7 +33,7 @@ impl Query {
 }
 
 /// Pairs of this length and above are long.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(crate) enum Beyond {
     /// This length; of each point only the longest pairs are listed, two for each row of tiles.
     Length(f64),
@@ -172,7 +172,8 @@ pub(crate) fn same_length(a: f64, b: f64) -> bool {
 }
 
 /// Pairs that exceed a length.
-pub(super) struct Longer {
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub(crate) struct Longer {
     pub(super) among: Among,
     pub(super) length: f64,
     /// At most this many of a row of tiles, the first.
@@ -200,7 +201,8 @@ impl Pass for Longer {
 }
 
 /// Different-label pairs below a length.
-pub(super) struct Shorter {
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub(crate) struct Shorter {
     pub(super) length: f64,
     /// At most this many of a row of tiles, the first.
     pub(super) most: usize,
@@ -226,14 +228,34 @@ impl Pass for Shorter {
     }
 }
 
+impl Question for Longer {
+    const NAME: &'static str = "longer pairs";
+    type Part = Vec<(u32, u32)>;
+    type Pass<'a> = Self;
+
+    fn pass<'a>(&'a self, _: &'a Cloud, _: &[&'a Embedding]) -> Self {
+        *self
+    }
+}
+
+impl Question for Shorter {
+    const NAME: &'static str = "shorter pairs";
+    type Part = Vec<(u32, u32)>;
+    type Pass<'a> = Self;
+
+    fn pass<'a>(&'a self, _: &'a Cloud, _: &[&'a Embedding]) -> Self {
+        *self
+    }
+}
+
 /// The different-label pairs below a length; where there are very many, the first of each row of tiles.
 pub(crate) fn shorter(cloud: &Cloud, embedding: &Embedding, length: f64) -> Vec<(u32, u32)> {
     let most = (LONGER / cloud.tile_rows().max(1)).max(1);
-    scan(cloud, &[embedding], &Shorter { length, most }, &Threads).0
+    ask(cloud, &[embedding], &Shorter { length, most }).0
 }
 
 /// The pairs that exceed a length; where there are very many, the first of each row of tiles.
 pub(crate) fn longer(cloud: &Cloud, embedding: &Embedding, among: Among, length: f64) -> Vec<(u32, u32)> {
     let most = (LONGER / cloud.tile_rows().max(1)).max(1);
-    scan(cloud, &[embedding], &Longer { among, length, most }, &Threads).0
+    ask(cloud, &[embedding], &Longer { among, length, most }).0
 }

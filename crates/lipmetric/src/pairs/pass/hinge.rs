@@ -1,6 +1,7 @@
 use super::Among;
 use super::far::longest;
-use crate::pairs::{Cloud, Embedding, Pass, Run, Threads, scan};
+use crate::pairs::{Cloud, Embedding, Pass, Question, Run, ask};
+use serde::{Deserialize, Serialize};
 
 /// Sums that go side by side, so that one addition need not wait for the one before.
 const LANES: usize = 8;
@@ -24,7 +25,7 @@ pub(crate) fn hinge(cloud: &Cloud, run: &Run<'_>) -> f64 {
 }
 
 /// The sum of the hinges, and the longest of the pairs that bound the diameter.
-pub(super) struct Objective<'a> {
+pub(crate) struct Objective<'a> {
     pub(super) cloud: &'a Cloud,
     pub(super) among: Among,
 }
@@ -47,8 +48,24 @@ impl Pass for Objective<'_> {
     }
 }
 
+/// What [`objective`] asks.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub(crate) struct Hinges {
+    among: Among,
+}
+
+impl Question for Hinges {
+    const NAME: &'static str = "objective";
+    type Part = (f64, f64);
+    type Pass<'a> = Objective<'a>;
+
+    fn pass<'a>(&'a self, cloud: &'a Cloud, _: &[&'a Embedding]) -> Objective<'a> {
+        Objective { cloud, among: self.among }
+    }
+}
+
 /// The sum of the hinges `w max(0, 2 - rho)` of the different-label pairs, and the longest of the pairs that bound the
 /// diameter.
 pub(crate) fn objective(cloud: &Cloud, embedding: &Embedding, among: Among) -> (f64, f64) {
-    scan(cloud, &[embedding], &Objective { cloud, among }, &Threads).0
+    ask(cloud, &[embedding], &Hinges { among }).0
 }

@@ -17,16 +17,17 @@ mod window;
 #[cfg(test)]
 pub(crate) mod tests;
 
-pub(crate) use far::{Beyond, Far, Long, Query, keep_longest, longer, same_length, shorter};
-pub(crate) use hinge::{hinge, objective};
-pub(crate) use rounded::{Rounded, is_listed, rounded};
+pub(crate) use far::{Beyond, Far, Long, Longer, Query, Shorter, keep_longest, longer, same_length, shorter};
+pub(crate) use hinge::{Hinges, hinge, objective};
+pub(crate) use rounded::{Rounded, RoundedHinges, is_listed, rounded};
 pub(crate) use spread::spread;
-pub(crate) use window::{window, window_of_sample};
+pub(crate) use window::{Around, window, window_of_sample};
 
 use super::Kind;
+use serde::{Deserialize, Serialize};
 
 /// Which pairs are meant.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Among {
     /// All.
     All,

@@ -1,6 +1,6 @@
 use super::far::{Far, Long, Query};
 use crate::Matrix;
-use crate::pairs::{Cloud, Embedding, Pass, Run, Threads, scan};
+use crate::pairs::{Cloud, Embedding, Pass, Question, Run, ask};
 use serde::{Deserialize, Serialize};
 
 /// What a pass over all pairs finds under hinges rounded over a width.
@@ -53,7 +53,7 @@ impl Lanes {
 
 /// What a row of tiles finds.
 #[derive(Default, Serialize, Deserialize)]
-pub(super) struct Part {
+pub(crate) struct Part {
     total: f64,
     hinge: f64,
     value: f64,
@@ -64,7 +64,7 @@ pub(super) struct Part {
 }
 
 /// The pass behind [`rounded`].
-pub(super) struct Rounding<'a> {
+pub(crate) struct Rounding<'a> {
     pub(super) cloud: &'a Cloud,
     pub(super) width: f64,
     pub(super) every: u64,
@@ -131,6 +131,24 @@ impl Pass for Rounding<'_> {
     }
 }
 
+/// What [`rounded`] asks.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub(crate) struct RoundedHinges {
+    width: f64,
+    every: u64,
+    query: Query,
+}
+
+impl Question for RoundedHinges {
+    const NAME: &'static str = "rounded hinges";
+    type Part = Part;
+    type Pass<'a> = Rounding<'a>;
+
+    fn pass<'a>(&'a self, cloud: &'a Cloud, _: &[&'a Embedding]) -> Rounding<'a> {
+        Rounding { cloud, width: self.width, every: self.every, query: &self.query }
+    }
+}
+
 /// Whether a pair is one of an evenly spread part, about one in `every`.
 pub(crate) fn is_listed(i: usize, j: usize, every: u64) -> bool {
     let hash = ((i as u64) << 32 | j as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
@@ -140,7 +158,7 @@ pub(crate) fn is_listed(i: usize, j: usize, every: u64) -> bool {
 /// One pass over all pairs: the true objective's parts, and multipliers that are a function of the length alone. One in
 /// `every` of the pairs within the width is listed.
 pub(crate) fn rounded(cloud: &Cloud, embedding: &Embedding, width: f64, every: u64, query: &Query) -> Rounded {
-    let (mut found, push) = scan(cloud, &[embedding], &Rounding { cloud, width, every, query }, &Threads);
+    let (mut found, push) = ask(cloud, &[embedding], &RoundedHinges { width, every, query: *query });
     found.far.finish(query);
     let Part { total, hinge, value, far, zone, zone_weight, zone_count } = found;
     let Far { longest, pairs: far, .. } = far;

@@ -1,5 +1,6 @@
 use crate::Matrix;
-use crate::pairs::{Cloud, Embedding, Kind, Pass, Run, Threads, scan};
+use crate::pairs::{Cloud, Embedding, Kind, Pass, Question, Run, Threads, ask, scan};
+use serde::{Deserialize, Serialize};
 
 /// Bins of distances from the kink: four per octave from `2^-30` on, told by the leading bits of the number.
 const BIN_BITS: u32 = 50;
@@ -11,7 +12,7 @@ const SAMPLE: usize = 700;
 const LEAST: f64 = 1e-3;
 
 /// Different-label pairs by their distance from the kink: first those below it, then those above.
-pub(super) struct Bins<'a> {
+pub(crate) struct Bins<'a> {
     pub(super) cloud: &'a Cloud,
 }
 
@@ -43,9 +44,23 @@ impl Pass for Bins<'_> {
     }
 }
 
+/// What [`window`] asks.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub(crate) struct Around;
+
+impl Question for Around {
+    const NAME: &'static str = "window";
+    type Part = Vec<u64>;
+    type Pass<'a> = Bins<'a>;
+
+    fn pass<'a>(&'a self, cloud: &'a Cloud, _: &[&'a Embedding]) -> Bins<'a> {
+        Bins { cloud }
+    }
+}
+
 /// The window around the kink that holds about `target` different-label pairs on either side.
 pub(crate) fn window(cloud: &Cloud, now: &Embedding, target: usize) -> (f64, f64) {
-    let (counts, _) = scan(cloud, &[now], &Bins { cloud }, &Threads);
+    let (counts, _) = ask(cloud, &[now], &Around);
     let target = target as u64;
     let edge = |side: &[u64]| {
         let mut seen = 0;

@@ -1,7 +1,7 @@
 use super::{Diameter, Problem, Slack};
 use crate::linalg::twofold::{Twofold, UNIT};
 use crate::pairs::pass::Among;
-use crate::pairs::{Cloud, Embedding, Pass, Run, Threads, scan};
+use crate::pairs::{Cloud, Embedding, Pass, Question, Run, ask};
 use crate::{Matrix, Metric};
 use serde::{Deserialize, Serialize};
 
@@ -27,7 +27,7 @@ pub(crate) struct Measured {
 }
 
 /// Everything that the objective needs of the pairs.
-struct Look<'a> {
+pub(crate) struct Look<'a> {
     cloud: &'a Cloud,
     among: Among,
     /// Whether all lengths are wanted, and all violated margins.
@@ -71,7 +71,7 @@ impl Look<'_> {
 }
 
 #[derive(Default, Serialize, Deserialize)]
-struct Part {
+pub(crate) struct Part {
     hinge: f64,
     longest: f64,
     /// `sum of w rho` and `sum of w max(0, rho - edge)` over the pairs that bound the diameter.
@@ -120,6 +120,28 @@ impl Pass for Look<'_> {
     }
 }
 
+/// What [`Problem::measure`] asks.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub(crate) struct Figures {
+    among: Among,
+    lengths: bool,
+    margins: bool,
+    edge: f64,
+    tiny: f64,
+}
+
+impl Question for Figures {
+    const NAME: &'static str = "figures";
+    type Part = Part;
+    type Pass<'a> = Look<'a>;
+
+    fn pass<'a>(&'a self, cloud: &'a Cloud, embeddings: &[&'a Embedding]) -> Look<'a> {
+        let Self { among, lengths, margins, edge, tiny } = *self;
+        let embedding = embeddings[0];
+        Look { cloud, among, lengths, margins, edge, embedding, tiny, factor: embedding.map() }
+    }
+}
+
 impl Problem {
     /// The objective of a metric, from the differences of the given rows. With a slack per row `slack` are slacks to begin
     /// from, for each given row; they need not be feasible.
@@ -131,17 +153,9 @@ impl Problem {
         let edge = if tail && !lengths { self.guessed_edge(&factor) } else { f64::INFINITY };
         let margins = self.slack == Slack::Instance;
         let embedding = Embedding::careful(&self.cloud, &factor);
-        let look = Look {
-            cloud: &self.cloud,
-            among: self.variant.bounding(),
-            lengths,
-            margins,
-            edge,
-            embedding: &embedding,
-            tiny: tiny(&self.cloud, &factor),
-            factor: &factor,
-        };
-        let (mut found, _) = scan(&self.cloud, &[&embedding], &look, &Threads);
+        let (among, tiny) = (self.variant.bounding(), tiny(&self.cloud, &factor));
+        let figures = Figures { among, lengths, margins, edge, tiny };
+        let (mut found, _) = ask(&self.cloud, &[&embedding], &figures);
         let diameter = match self.diameter {
             Diameter::Maximum => found.longest,
             Diameter::Mean => found.sum / self.bounding(),
@@ -161,9 +175,8 @@ impl Problem {
         let part = self.cloud.thinned(SAMPLE);
         let embedding = Embedding::careful(&part, factor);
         let (among, edge) = (self.variant.bounding(), f64::INFINITY);
-        let (embedding, tiny) = (&embedding, 0.0);
-        let look = Look { cloud: &part, among, lengths: true, margins: false, edge, embedding, tiny, factor };
-        let mut lengths = scan(&part, &[embedding], &look, &Threads).0.lengths;
+        let figures = Figures { among, lengths: true, margins: false, edge, tiny: 0.0 };
+        let mut lengths = ask(&part, &[&embedding], &figures).0.lengths;
         lengths.sort_unstable_by(|a, b| b.0.total_cmp(&a.0));
         let total: f64 = lengths.iter().map(|l| l.1).sum();
         let mut seen = 0.0;

@@ -27,11 +27,13 @@ mod prove;
 mod under;
 
 pub(crate) use listed::{Listed, SUMMED, Weighed};
+pub(crate) use measure::Figures;
 pub(crate) use under::Under;
 
 use super::{Diameter, Slack, Variant};
 use crate::Matrix;
-use crate::pairs::Cloud;
+use crate::pairs::{Cloud, Helpers};
+use std::sync::Arc;
 
 /// A problem on the rows as they were given.
 #[derive(Debug, Clone)]
@@ -51,6 +53,11 @@ impl Problem {
         c: f64,
     ) -> Self {
         Self { cloud: Cloud::new(x, class, weight), variant, slack, diameter, c }
+    }
+
+    /// The same, whose passes over the pairs helpers compute, if there are any; they hold the given rows, with these weights.
+    pub(crate) fn helped_by(self, helpers: Option<&Arc<dyn Helpers>>, weight: &[f64]) -> Self {
+        Self { cloud: self.cloud.helped_by(helpers, weight, None), ..self }
     }
 
     /// The total weight of the pairs that bound the diameter.

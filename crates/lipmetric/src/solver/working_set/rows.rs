@@ -3,7 +3,7 @@
 use super::model::{Model, Push};
 use super::outer::{Best, Outer, Settings};
 use crate::pairs::pass::{Beyond, Far, Long, Query};
-use crate::pairs::{Cloud, Embedding, Pass, Run, Threads, scan};
+use crate::pairs::{Cloud, Embedding, Pass, Question, Run, ask};
 use crate::problem::{Bound, Certificate, SupportPair, relative_gap};
 use crate::{Matrix, Metric, Result};
 use serde::{Deserialize, Serialize};
@@ -34,7 +34,8 @@ pub(crate) struct Tight {
     pub(crate) far: Vec<Long>,
 }
 
-struct Look<'a> {
+/// The pass behind [`tight`].
+pub(crate) struct Look<'a> {
     cloud: &'a Cloud,
     query: &'a Query,
     slack: &'a [f64],
@@ -43,7 +44,7 @@ struct Look<'a> {
 
 /// What a row of tiles finds.
 #[derive(Default, Serialize, Deserialize)]
-struct Part {
+pub(crate) struct Part {
     pairs: Vec<Long>,
     /// Runs with more violated pairs than are listed.
     crowded: usize,
@@ -102,9 +103,27 @@ fn order(a: &Long, b: &Long) -> std::cmp::Ordering {
     a.0.total_cmp(&b.0).then((a.1, a.2).cmp(&(b.1, b.2)))
 }
 
+/// What [`tight`] asks.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct TightMargins {
+    query: Query,
+    slack: Vec<f64>,
+    margin: f64,
+}
+
+impl Question for TightMargins {
+    const NAME: &'static str = "tight margins";
+    type Part = Part;
+    type Pass<'a> = Look<'a>;
+
+    fn pass<'a>(&'a self, cloud: &'a Cloud, _: &[&'a Embedding]) -> Look<'a> {
+        Look { cloud, query: &self.query, slack: &self.slack, margin: self.margin }
+    }
+}
+
 /// One pass over all pairs: the margins that are tight under these slacks, and the long pairs.
 pub(crate) fn tight(cloud: &Cloud, now: &Embedding, slack: &[f64], margin: f64, query: &Query) -> Tight {
-    let (mut found, _) = scan(cloud, &[now], &Look { cloud, query, slack, margin }, &Threads);
+    let (mut found, _) = ask(cloud, &[now], &TightMargins { query: *query, slack: slack.to_vec(), margin });
     found.far.finish(query);
     found.pairs.sort_unstable_by(order);
     found.pairs.dedup_by_key(|t| (t.1, t.2));

@@ -3,7 +3,7 @@
 use super::model::Push;
 use crate::Matrix;
 use crate::pairs::pass::{Far, Long, Query};
-use crate::pairs::{Cloud, Embedding, Pass, Run, Threads, scan};
+use crate::pairs::{Cloud, Embedding, Pass, Question, Run, ask};
 use serde::{Deserialize, Serialize};
 
 /// What a pass over all pairs finds.
@@ -23,14 +23,14 @@ pub(crate) struct Survey {
 }
 
 /// The pass behind [`survey`].
-struct Look<'a> {
+pub(crate) struct Look<'a> {
     cloud: &'a Cloud,
     query: &'a Query,
 }
 
 /// What a row of tiles finds.
 #[derive(Default, Serialize, Deserialize)]
-struct Part {
+pub(crate) struct Part {
     near: Vec<(Push, f64)>,
     weight: f64,
     length: f64,
@@ -77,9 +77,23 @@ impl Pass for Look<'_> {
     }
 }
 
+/// What [`survey`] asks.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub(crate) struct Surveyed(Query);
+
+impl Question for Surveyed {
+    const NAME: &'static str = "survey";
+    type Part = Part;
+    type Pass<'a> = Look<'a>;
+
+    fn pass<'a>(&'a self, cloud: &'a Cloud, _: &[&'a Embedding]) -> Look<'a> {
+        Look { cloud, query: &self.0 }
+    }
+}
+
 /// One pass over all pairs.
 pub(crate) fn survey(cloud: &Cloud, embedding: &Embedding, query: &Query) -> Survey {
-    let (mut found, below) = scan(cloud, &[embedding], &Look { cloud, query }, &Threads);
+    let (mut found, below) = ask(cloud, &[embedding], &Surveyed(*query));
     found.near.sort_unstable_by_key(|n| (n.0.i, n.0.j));
     found.far.finish(query);
     let Part { near, weight: below_weight, length: below_length, far } = found;
