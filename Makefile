@@ -98,8 +98,8 @@ licences:
 
 # What is not built by default; needs a C compiler.
 features:
-	$(CARGO) clippy --locked -p lipmetric-io -p lipmetric-cli --all-targets --all-features -- -D warnings
-	$(CARGO) test --locked -p lipmetric-io --all-features
+	$(CARGO) clippy --locked -p lipmetric-io -p lipmetric-report -p lipmetric-cli --all-targets --all-features -- -D warnings
+	$(CARGO) test --locked -p lipmetric-io -p lipmetric-report --all-features
 
 clean:
 	$(CARGO) clean

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import datasets, lipschitz
 from ._compare import Comparison, compare
-from ._core import Model, NotConverged, fit, load, path, threads
+from ._core import Model, NotConverged, Path, fit, load, path, threads
 from ._lipmetric import __version__
 from ._names import ESTIMATORS
 
@@ -30,6 +30,7 @@ __all__ = [  # noqa: PLE0604
     "Comparison",
     "Model",
     "NotConverged",
+    "Path",
     "__version__",
     "compare",
     "datasets",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -184,6 +185,18 @@ class Predicting(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _votes(self) -> bool:
         return "vote" in self.model_.description["classifier"]
+
+    def report(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        plots: str | os.PathLike[str] | None = None,
+        plot_format: str = "svg",
+        source: str = "the rows",
+    ) -> str:
+        """A page with pictures of what was learned, as :meth:`lipmetric.Model.report` makes it."""
+        check_is_fitted(self)
+        return self.model_.report(path, plots=plots, plot_format=plot_format, source=source)
 
     def _repr_html_inner(self) -> str:
         diagram: str = super()._repr_html_inner()

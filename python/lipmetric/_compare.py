@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _lipmetric, datasets
-from ._core import Callback, listening, request_for
+from ._core import Callback, listening, places, request_for
 from ._frames import class_name, labels_of, rows_of
 from ._parameters import base_spec, call, threads_of, to_json, to_spec
 
@@ -21,7 +22,8 @@ class Comparison:
     for the reason in ``refusals``. ``analysis`` has the tests of the differences.
     """
 
-    def __init__(self, found: Mapping[str, Any]) -> None:
+    def __init__(self, found: Mapping[str, Any], view: Any) -> None:
+        self._view = view
         self.datasets: list[str] = list(found["subjects"])
         self.methods: list[str] = list(found["methods"])
         self.repeats: int = found["repeats"]
@@ -38,6 +40,25 @@ class Comparison:
                 else:
                     self.accuracy[d, m] = cell["accuracy"]
                     self.fit_seconds[d, m] = cell["fit_seconds"]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_view": self._view.to_json()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, _view=_lipmetric.View.from_json(state["_view"]))
+
+    def report(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        plots: str | os.PathLike[str] | None = None,
+        plot_format: str = "svg",
+    ) -> str:
+        """A page with pictures: the table with bars, every split, ranks with the critical-difference diagram.
+
+        It is returned, and written to ``path``; each picture also as a file into the folder ``plots``, as ``"svg"`` or
+        ``"png"``."""
+        return str(self._view.report(places(path, plots, plot_format)))
 
     @property
     def mean(self) -> npt.NDArray[np.float64]:
@@ -119,7 +140,7 @@ def compare(
     )
     listener = listening(verbose, callback)
     try:
-        return Comparison(call(_lipmetric.compare, subjects, asked, terms, listener))
+        return Comparison(*call(_lipmetric.compare, subjects, asked, terms, listener))
     finally:
         if listener is not None:
             listener.close()

@@ -125,6 +125,14 @@ def mapped(native: Any, rows: Any, unseen: str, threads: int | None, single: boo
     return out
 
 
+def places(
+    path: str | os.PathLike[str] | None, plots: str | os.PathLike[str] | None, plot_format: str
+) -> tuple[str | None, str | None, str]:
+    """Where a page and its pictures are written, as the compiled module takes it."""
+    page, folder = (None if name is None else os.fspath(name) for name in (path, plots))
+    return page, folder, plot_format
+
+
 class Model:
     """A fitted model: everything between a raw row and its predicted class.
 
@@ -162,20 +170,21 @@ class Model:
         path: str | os.PathLike[str] | None = None,
         *,
         plots: str | os.PathLike[str] | None = None,
+        plot_format: str = "svg",
         source: str = "the rows",
     ) -> str:
         """A page with pictures of what was learned: the rows before and after, the course of the fit, the metric, the margins.
 
         One HTML file that needs no other, the same that ``lipmetric fit --report`` writes. It is returned, and written to
-        ``path``; each picture also as SVG into the folder ``plots``. ``source`` is what the rows are called in it.
+        ``path``; each picture also as a file into the folder ``plots``, as ``"svg"`` or ``"png"``. ``source`` is what the rows
+        are called in it.
 
         >>> import lipmetric
         >>> page = lipmetric.fit(*lipmetric.datasets.load_echo(), method="lip-i").report()
         >>> "<svg" in page and "https://" not in page
         True
         """
-        files = (None if name is None else os.fspath(name) for name in (path, plots))
-        return self._native.report(source, *files)
+        return self._native.report(source, places(path, plots, plot_format))
 
     def __reduce__(self) -> Any:
         return Model.from_bytes, (self.to_bytes(),)
@@ -553,6 +562,36 @@ def load(path: str | os.PathLike[str]) -> Model:
     return Model(_lipmetric.Model.load(os.fspath(path)))
 
 
+class Path(list[dict[str, Any]]):
+    """What :func:`lipmetric.path` found: a list of its points, which can be drawn."""
+
+    def __init__(self, points: Sequence[dict[str, Any]], view: Any) -> None:
+        super().__init__(points)
+        self._view = view
+
+    def __reduce__(self) -> Any:
+        return _path_again, (list(self), None if self._view is None else self._view.to_json())
+
+    def report(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        plots: str | os.PathLike[str] | None = None,
+        plot_format: str = "svg",
+    ) -> str:
+        """A page with pictures: objective, ratios, rank and, with ``folds``, held-out accuracy along ``c``, the best marked.
+
+        It is returned, and written to ``path``; each picture also as a file into the folder ``plots``, as ``"svg"`` or
+        ``"png"``."""
+        if self._view is None:
+            raise ValueError("the margins of these rows cannot be measured, so that there is nothing to draw")
+        return str(self._view.report(places(path, plots, plot_format)))
+
+
+def _path_again(points: list[dict[str, Any]], view: str | None) -> Path:
+    return Path(points, None if view is None else _lipmetric.View.from_json(view))
+
+
 def path(
     X: Any,
     y: Any,
@@ -561,6 +600,9 @@ def path(
     points: int = 25,
     most: float = 0.9,
     least: float = 0.001,
+    folds: int = 0,
+    random_state: int = 0,
+    source: str = "the rows",
     scaling: str = "standard",
     fill: str = "median",
     n_jobs: int | None = None,
@@ -568,12 +610,13 @@ def path(
     verbose: int = 0,
     callback: Callback | None = None,
     **params: Any,
-) -> list[dict[str, Any]]:
+) -> Path:
     """A regularisation path: a certified distance for each of a sequence of trade-offs, from ``most`` down to ``least`` of
     ``c_max``, in equal ratios.
 
-    Each point is a dictionary with ``c_rel``, ``outcome``, ``components`` and ``support``, the pairs of rows that determine
-    the distance.
+    Each point is a dictionary with ``c_rel``, ``outcome``, ``components``, ``support``, the pairs of rows that determine the
+    distance, and ``held_out_accuracy``: with ``folds``, the share of held-out rows that the nearest row predicts rightly
+    (``random_state`` deals the rows out). ``report`` of the result draws it; ``source`` is what the rows are called there.
 
     >>> import lipmetric
     >>> X, y = lipmetric.datasets.load_haberman()
@@ -587,16 +630,17 @@ def path(
         raise ValueError(f"`points`, `most`, `least`: {points}, {most} and {least} are no path; give 0 < least <= most < 1")
     classes, codes = labels_of(y)
     spec, _ = to_spec(base_spec(method), params, classes)
+    if folds and spec["method"] != "lip":
+        raise ValueError(f"`folds`: held-out rows are predicted along a path of lip-d and lip-i; leave `folds` out for {method}")
     rows = rows_of(X)
     request = request_for(
         spec, classifier="nearest", k=1, weights="uniform", scaling=scaling, fill=fill, n_jobs=n_jobs, time_limit=time_limit
     )
     fractions = [float(f) for f in np.geomspace(most, least, points)]
     listener = listening(verbose, callback)
-    names = [class_name(c) for c in classes.tolist()]
+    labels = ([class_name(c) for c in classes.tolist()], codes)
     try:
-        found: list[dict[str, Any]] = call(_lipmetric.path, rows, (names, codes), request, fractions, listener)
-        return found
+        return Path(*call(_lipmetric.path, rows, labels, request, fractions, (folds, random_state), source, listener))
     finally:
         if listener is not None:
             listener.close()
@@ -609,4 +653,4 @@ def threads() -> int:
     return _lipmetric.used_threads()
 
 
-__all__ = ["Model", "NotConverged", "fit", "is_frame", "load", "path", "threads"]
+__all__ = ["Model", "NotConverged", "Path", "fit", "is_frame", "load", "path", "threads"]

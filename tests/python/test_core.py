@@ -417,3 +417,63 @@ def test_a_report_is_a_page_of_its_own_with_names_as_text(tmp_path):
     assert '<figure id="after"' in again and '<figure id="objective"' not in again
     with pytest.raises(OSError, match="nowhere"):
         model.report(tmp_path / "nowhere" / "page.html")
+
+
+def test_paths_comparisons_and_margins_have_pages_of_their_own(tmp_path):
+    X, y = lipmetric.datasets.load_echo()
+    along = lipmetric.path(X, y, "lip-i", points=3, least=0.05, folds=3, source="<b>echo</b>")
+    assert isinstance(along, list) and all(0 < point["held_out_accuracy"] <= 1 for point in along)
+    page = along.report(tmp_path / "path.html", plots=tmp_path / "figures")
+    assert (tmp_path / "path.html").read_text(encoding="utf-8") == page
+    assert "&lt;b&gt;echo" in page and "<b>echo" not in page and '<figure id="accuracy"' in page and "chosen" in page
+    assert (tmp_path / "figures" / "ratios.svg").exists()
+    again = pickle.loads(pickle.dumps(along))
+    assert again.report() == page and again[0]["c_rel"] == along[0]["c_rel"]
+    assert lipmetric.path(X, y, "lip-d", points=2)[0]["held_out_accuracy"] is None
+    with pytest.raises(ValueError, match="folds"):
+        lipmetric.path(X, y, "lip-local", points=2, folds=3)
+
+    found = lipmetric.compare(["echo", "fertility", "haberman"], ["nn", "lmnn"], repeats=2)
+    page = found.report(plots=tmp_path / "compared")
+    assert all(name in page for name in ("echo", "fertility", "LMNN" if "LMNN" in found.methods else "lmnn", "2 splits"))
+    assert (tmp_path / "compared" / "splits-1.svg").exists()
+    assert pickle.loads(pickle.dumps(found)).report() == page
+
+    X, y = lipmetric.datasets.load_haberman()
+    components = lipmetric.fit(X, y, method="lip-i").components
+    page = lipschitz.page(X, y, components, path=tmp_path / "margins.html", source="haberman")
+    assert '<figure id="after"' in page and '<figure id="certified"' in page
+    assert '<figure id="after"' not in lipschitz.page(X, y)
+
+
+def test_pictures_are_png_where_the_module_was_built_with_it(tmp_path):
+    X, y = lipmetric.datasets.load_echo()
+    model = lipmetric.fit(X, y, method="nn")
+    try:
+        model.report(plots=tmp_path, plot_format="png")
+    except RuntimeError as error:
+        assert "feature `png`" in str(error) and not list(tmp_path.iterdir())
+    else:
+        assert (tmp_path / "before.png").read_bytes().startswith(b"\x89PNG")
+    with pytest.raises(ValueError, match="svg"):
+        model.report(plot_format="gif")
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_a_fit_makes_one_copy_of_the_rows(dtype, order):
+    """The prepared rows, which the model keeps, in double precision; beside them a column and some rows at a time."""
+    rows, columns = 60_000, 50
+    code = f"""
+import resource, numpy as np, lipmetric
+rng = np.random.default_rng(0)
+X = np.asarray(rng.normal(size=({rows}, {columns})), dtype=np.{np.dtype(dtype).name}, order="{order}")
+y = rng.integers(2, size=len(X))
+lipmetric.fit(X[:200], y[:200], "nn", n_jobs=1)
+peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+before = peak()
+model = lipmetric.fit(X, y, "nn", n_jobs=1)
+print((peak() - before) / (8 * X.size))
+"""
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert float(out.stdout) < 1.6, out.stdout

@@ -36,6 +36,49 @@ def commands(text):
     return [shlex.split(line, comments=True)[1:] for line in re.findall(r"^ *\$ (lipmetric .*)$", text, flags=re.MULTILINE)]
 
 
+#: Bundled data sets of which a small one stands in for all, so that a page runs in seconds.
+SMALL = {name: "echo" for name in ("cancer", "diabetes")}
+
+
+def small(command):
+    """A command as it is typed, on little data: another bundled set, two splits of a comparison; and the file that its output
+    goes to, if any."""
+    into = None
+    if ">" in command:
+        at = command.index(">")
+        command, into = command[:at], command[at + 1]
+    words = [command[0], *(SMALL.get(word, word) for word in command[1:])]
+    if words[0] == "compare":
+        named = any(not word.startswith("-") and word.endswith(".csv") for word in words[1:])
+        words[1:1] = [] if named else ["echo"]
+        words += ["--repeats", "2"]
+    return words, into
+
+
+def echo_files(folder, program):
+    """Files that the pages name: rows with a label of their own name, a column to ignore, rows without a label, models."""
+    header, *rows = program("datasets", "export", "echo", cwd=folder).splitlines()[:41]
+    names = header.split(",")
+    (folder / "cancer.csv").write_text("\n".join([header, *rows]) + "\n")
+    (folder / "my.csv").write_text("\n".join([",".join([*names[:-1], "kind"]), *rows]) + "\n")
+    (folder / "new.csv").write_text("\n".join(line.rpartition(",")[0] for line in [header, *rows[:9]]) + "\n")
+    patients = [f"{k},{row}" for k, row in enumerate(rows, 1)]
+    (folder / "patients.csv").write_text("\n".join([",".join(["id", *names[:-1], "diagnosis"]), *patients]) + "\n")
+    for name in ("patients", "m"):
+        program("fit", "cancer.csv", "--method", "lip-i", "--model", f"{name}.lip", cwd=folder)
+
+
+@pytest.mark.parametrize("page", ["README", "docs/choosing", "docs/compare", "docs/pictures", "docs/rivals", "docs/robustness"])
+def test_what_the_pages_type_into_a_terminal_runs(tmp_path, program, page):
+    typed = commands((ROOT / f"{page}.md").read_text(encoding="utf-8"))
+    assert len(typed) >= 3
+    echo_files(tmp_path, program)
+    for words, into in map(small, typed):
+        told = program(*words, cwd=tmp_path)
+        if into is not None:
+            (tmp_path / into).write_text(told)
+
+
 def test_the_blocks_of_the_python_page_run_one_after_another(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     run("docs/python.md", 7)

@@ -5,7 +5,7 @@ use lipmetric::prepare::Dataset;
 use lipmetric_io::fingerprint;
 
 /// Options that do not decide what is fitted, and whether a value follows.
-const ASIDE: [(&str, bool); 9] = [
+const ASIDE: [(&str, bool); 10] = [
     ("--threads", true),
     ("--quiet", false),
     ("--verbose", false),
@@ -13,24 +13,37 @@ const ASIDE: [(&str, bool); 9] = [
     ("--model", true),
     ("--max-memory", true),
     ("--plots", true),
+    ("--plot-format", true),
     ("--report", true),
     ("--dry-run", false),
 ];
 
 /// What this run fits, and on which rows.
 pub(crate) fn of(data: &Dataset) -> Origin {
-    let typed = std::env::args_os().skip(1).map(|a| a.to_string_lossy().into_owned());
-    Origin { data: data.name.clone(), fingerprint: fingerprint(data), command: Some(command(typed)) }
+    Origin { data: data.name.clone(), fingerprint: fingerprint(data), command: Some(command(typed(), &[])) }
+}
+
+fn typed() -> impl Iterator<Item = String> {
+    std::env::args_os().skip(1).map(|a| a.to_string_lossy().into_owned())
+}
+
+/// Options of `fit` that `evaluate` does not have, and whether a value follows.
+const ONLY_FIT: [(&str, bool); 3] = [("--certificate", false), ("--triplets", true), ("--without-rows", false)];
+
+/// What to type to fit again and keep the model, and to judge the same recipe by cross-validation.
+pub(crate) fn again() -> [String; 2] {
+    let judged = command(typed(), &ONLY_FIT).replacen("lipmetric fit", "lipmetric evaluate", 1);
+    [command(typed(), &[]) + " --model model.lip", judged + " --folds 10"]
 }
 
 /// The command line without what has no part in the model, as a shell would take it.
-fn command(typed: impl IntoIterator<Item = String>) -> String {
+fn command(typed: impl IntoIterator<Item = String>, without: &[(&str, bool)]) -> String {
     let mut words = vec!["lipmetric".to_owned()];
     let mut typed = typed.into_iter();
     while let Some(word) = typed.next() {
         let short = word.strip_prefix('-').is_some_and(|w| !w.is_empty() && w.chars().all(|c| c == 'q' || c == 'v'));
         let (name, attached) = word.split_once('=').map_or((word.as_str(), false), |(name, _)| (name, true));
-        match ASIDE.iter().find(|(aside, _)| *aside == name) {
+        match ASIDE.iter().chain(without).find(|(aside, _)| *aside == name) {
             Some((_, value)) => {
                 if *value && !attached {
                     typed.next();
@@ -63,7 +76,9 @@ mod tests {
             ("-v|fit|a.csv|--threads=2|--json|-qv|--k|3", "lipmetric fit a.csv --k 3"),
             ("fit|--data|echo|--threads|2|--c|-1|-", "lipmetric fit --data echo --c -1 -"),
         ] {
-            assert_eq!(command(typed.split('|').map(str::to_owned)), kept);
+            assert_eq!(command(typed.split('|').map(str::to_owned), &[]), kept);
         }
+        let typed = "fit|a.csv|--certificate|--triplets|t.csv|--k|3".split('|').map(str::to_owned);
+        assert_eq!(command(typed, &super::ONLY_FIT), "lipmetric fit a.csv --k 3");
     }
 }

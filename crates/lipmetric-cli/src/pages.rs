@@ -5,7 +5,7 @@ use crate::outputs;
 use crate::session::Session;
 use lipmetric_io::write::check_target;
 use lipmetric_io::{Target, atomic_write};
-use lipmetric_report::{About, Next, Page};
+use lipmetric_report::{About, Next, Page, Picture, PictureError};
 use std::path::{Path, PathBuf};
 
 /// Whether pictures are wanted, and where.
@@ -15,9 +15,12 @@ pub(crate) struct PageArgs {
     /// Also write a page with pictures: one HTML file that needs no other
     #[arg(long, value_name = "OUT")]
     report: Option<PathBuf>,
-    /// Also write each picture of that page as an SVG file into this folder
+    /// Also write each picture of that page as a file into this folder
     #[arg(long, value_name = "DIR")]
     plots: Option<PathBuf>,
+    /// The kind of these files: `svg`, or `png` if the program was built with it [default: svg]
+    #[arg(long, value_name = "KIND", requires = "plots", value_parser = ["svg", "png"])]
+    plot_format: Option<String>,
 }
 
 impl PageArgs {
@@ -36,11 +39,16 @@ impl PageArgs {
             outputs::check("--report", path, inputs)?;
         }
         let Some(folder) = &self.plots else { return Ok(()) };
+        drawable("--plot-format", self.kind())?;
         if folder.exists() && !folder.is_dir() {
             return Err(Failure::Usage(format!("--plots: {} is a file; name a folder", folder.display())));
         }
         let place = if folder.is_dir() { folder.as_path() } else { folder.parent().unwrap_or(Path::new("")) };
         Ok(check_target(&Target::new(place.join("picture.svg")))?)
+    }
+
+    fn kind(&self) -> Picture {
+        self.plot_format.as_deref().and_then(|name| name.parse().ok()).unwrap_or_default()
     }
 
     /// Writes what is wanted of a page.
@@ -52,13 +60,27 @@ impl PageArgs {
         let Some(folder) = &self.plots else { return Ok(()) };
         std::fs::create_dir_all(folder)
             .map_err(|e| Failure::Failed(format!("--plots: {} cannot be made: {e}", folder.display())))?;
-        for (name, svg) in page.figures() {
-            let path = folder.join(format!("{name}.svg"));
-            atomic_write(&path, |w| w.write_all(svg.as_bytes()))?;
+        for file in page.files(self.kind()) {
+            let (name, bytes) = file.map_err(|e| Failure::Failed(format!("--plots: {e}")))?;
+            let path = folder.join(name);
+            atomic_write(&path, |w| w.write_all(&bytes))?;
             session.detail(format!("wrote {}", path.display()));
         }
         Ok(())
     }
+}
+
+/// Refuses, before the work, a kind of picture that this program cannot draw.
+pub(crate) fn drawable(option: &str, kind: Picture) -> Result {
+    kind.check().map_err(|e| {
+        let remedy = match e {
+            PictureError::NoPng => {
+                "this program was built without PNG; ask for svg, or build it with `cargo build --release --features png`".to_owned()
+            }
+            PictureError::Failed(_) => e.to_string(),
+        };
+        Failure::Usage(format!("{option}: {remedy}"))
+    })
 }
 
 /// What a page says about itself, with what to do next: why, and what to type.

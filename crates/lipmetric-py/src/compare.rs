@@ -2,6 +2,7 @@
 
 use crate::failure::{raise, raise_json};
 use crate::fit::Asked;
+use crate::pages::View;
 use crate::plain::plain;
 use crate::rows::{Coded, Frame};
 use crate::run::{Messenger, Watching};
@@ -9,6 +10,7 @@ use lipmetric::Error;
 use lipmetric::evaluate::{Advance, Analysis, Cell, Comparison, Entry, Protocol, Supervisor};
 use lipmetric::model::Recipe;
 use lipmetric::solver::Observer;
+use lipmetric::view::ComparisonView;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -88,6 +90,12 @@ impl Supervisor for Many<'_> {
     }
 }
 
+/// A method under its name.
+fn entry<'a>(name: &str, asked: &'a Asked) -> Option<Entry<'a>> {
+    let recipe = Recipe::new(asked.spec.as_ref()?).prepared(asked.fill, asked.scaling);
+    Some(Entry { name: name.to_owned(), recipe: recipe.predicting(asked.classifier) })
+}
+
 /// Fits every method on the same splits of every data set, and tests the differences.
 #[pyfunction]
 #[pyo3(signature = (subjects, methods, terms, listener=None))]
@@ -97,35 +105,37 @@ pub(crate) fn compare<'py>(
     methods: Vec<(String, String)>,
     terms: &str,
     listener: Option<Bound<'py, PyAny>>,
-) -> PyResult<Bound<'py, PyAny>> {
+) -> PyResult<(Bound<'py, PyAny>, View)> {
+    let begun = std::time::Instant::now();
     let terms: Terms = serde_json::from_str(terms).map_err(raise_json)?;
     let asked = methods.iter().map(|(_, asked)| Asked::read(asked)).collect::<PyResult<Vec<_>>>()?;
     let data = subjects
         .into_iter()
         .map(|(name, frame, labels)| Ok(frame.labelled("label", labels.0)?.named(name)))
         .collect::<PyResult<Vec<_>>>()?;
-    let missing = || PyValueError::new_err("no method is given");
-    let entries = methods
-        .iter()
-        .zip(&asked)
-        .map(|((name, _), asked)| {
-            let spec = asked.spec.as_ref().ok_or_else(missing)?;
-            let recipe = Recipe::new(spec).prepared(asked.fill, asked.scaling).predicting(asked.classifier);
-            Ok(Entry { name: name.clone(), recipe })
-        })
-        .collect::<PyResult<Vec<_>>>()?;
+    if asked.iter().any(|asked| asked.spec.is_none()) {
+        return Err(PyValueError::new_err("no method is given"));
+    }
     let (train_fraction, repeats, seed) = (terms.train_fraction, terms.repeats, terms.seed);
     let protocol = Protocol { train_fraction, repeats, seed, ..Protocol::default() };
     let end = terms.time_limit.and_then(|s| std::time::Duration::try_from_secs_f64(s).ok());
     let end = end.and_then(|limit| std::time::Instant::now().checked_add(limit));
     let watching = Watching { threads: terms.threads, time_limit: None, listener };
     let compared = watching
-        .run(py, |_, messenger| Comparison::run(&data, &entries, &protocol, &Many(messenger, end)))?
+        .run(py, move |_, messenger| {
+            let entries: Vec<Entry<'_>> = methods.iter().zip(&asked).filter_map(|(m, a)| entry(&m.0, a)).collect();
+            Comparison::run(&data, &entries, &protocol, &Many(messenger, end))
+        })?
         .unless_raised()?;
     let against = terms.against.as_deref().unwrap_or(&compared.methods[0]);
     let analysis = match compared.methods.len() {
         1 => None,
         _ => Some(Analysis::of(&compared, against, terms.level).map_err(raise)?),
+    };
+    let view = ComparisonView {
+        train_fraction,
+        seconds: begun.elapsed().as_secs_f64(),
+        ..ComparisonView::of(&compared, analysis.as_ref())
     };
     let results = Results {
         repeats: compared.repeats(),
@@ -136,5 +146,5 @@ pub(crate) fn compare<'py>(
         subjects: compared.subjects,
         methods: compared.methods,
     };
-    plain(py, &results)
+    Ok((plain(py, &results)?, View::comparison(view)))
 }

@@ -3,14 +3,19 @@
 use crate::failure::{raise, raise_json};
 use crate::helpers::Reached;
 use crate::model::Model;
+use crate::pages::View;
 use crate::plain::{array, plain};
-use crate::rows::{Coded, Frame, Numbers};
+use crate::rows::{Coded, Frame, Given, Numbers};
 use crate::run::{Watched, Watching};
+use lipmetric::data;
+use lipmetric::evaluate::accuracy_along;
 use lipmetric::helpers::Helpers;
 use lipmetric::method::{Fit, Method, Spec, Training, Triplet};
 use lipmetric::model::{ClassifierSpec, Recipe};
 use lipmetric::prepare::{Dataset, Fill, Preparation, Scaling};
-use lipmetric::{Matrix, Metric};
+use lipmetric::solver::Observer;
+use lipmetric::view::PathView;
+use lipmetric::{Matrix, Metric, Result};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -98,7 +103,7 @@ fn start_on(preparation: &Preparation, mut factor: Matrix) -> PyResult<Metric> {
 #[expect(clippy::too_many_arguments, reason = "called by the package alone")]
 pub(crate) fn fit<'py>(
     py: Python<'py>,
-    rows: Frame,
+    rows: Given<'py>,
     labels: Coded,
     asked: &str,
     start: Option<Numbers>,
@@ -109,20 +114,22 @@ pub(crate) fn fit<'py>(
 ) -> PyResult<Model> {
     let asked = Asked::read(asked)?;
     let spec = asked.spec()?;
-    let data = rows.labelled(&asked.label, labels.0)?;
-    let start = start.map(|start| start_on(&asked.prepare(&data)?, start.0)).transpose()?;
+    let (preparation, rows) = rows.prepared(&asked.label, labels.0, (asked.fill, asked.scaling))?;
+    let start = start.map(|start| start_on(&preparation, start.0)).transpose()?;
     let helpers = helpers.map(|crew| Reached::new(py, crew)).transpose()?;
     let helpers = helpers.map(|reached| -> Arc<dyn Helpers> { Arc::new(reached) });
-    let recipe = Recipe::new(spec)
-        .prepared(asked.fill, asked.scaling)
-        .predicting(asked.classifier)
-        .starting_from(start.as_ref())
-        .comparing(triplets.as_deref())
-        .weighing(weights.as_deref())
-        .keeping_certificate(asked.certificate)
-        .helped_by(helpers.as_ref());
-    let Watched { result, history, raised } =
-        asked.watching(listener).run(py, |observer, _| recipe.fit(&data, None, observer))?;
+    let (spec, watching) = (spec.clone(), asked.watching(listener));
+    let Watched { result, history, raised } = watching.run(py, move |observer, _| {
+        Recipe::new(&spec)
+            .prepared(asked.fill, asked.scaling)
+            .predicting(asked.classifier)
+            .starting_from(start.as_ref())
+            .comparing(triplets.as_deref())
+            .weighing(weights.as_deref())
+            .keeping_certificate(asked.certificate)
+            .helped_by(helpers.as_ref())
+            .fit_prepared(preparation, rows, observer)
+    })?;
     match (result, raised) {
         (Ok(model), None) => Ok(Model::fitted(model, history)),
         (Ok(model), Some(error)) => {
@@ -134,37 +141,62 @@ pub(crate) fn fit<'py>(
     }
 }
 
-/// Metrics for a sequence of trade-offs, each given as a fraction of `c_max`.
+/// Metrics for a sequence of trade-offs, each given as a fraction of `c_max`, with the accuracy on rows that were held out in so
+/// many folds (0: not judged); and what a page shows of them, where the rows can be measured.
 #[pyfunction]
-#[pyo3(signature = (rows, labels, asked, fractions, listener=None))]
+#[pyo3(signature = (rows, labels, asked, fractions, folds, source, listener=None))]
+#[expect(clippy::too_many_arguments, reason = "called by the package alone")]
 pub(crate) fn path<'py>(
     py: Python<'py>,
     rows: Frame,
     labels: Coded,
     asked: &str,
     fractions: Vec<f64>,
+    folds: (usize, u64),
+    source: String,
     listener: Option<Bound<'py, PyAny>>,
-) -> PyResult<Bound<'py, PyList>> {
+) -> PyResult<(Bound<'py, PyList>, Option<View>)> {
     let asked = Asked::read(asked)?;
     let spec = asked.spec()?;
     let data = rows.labelled(&asked.label, labels.0)?;
     let preparation = asked.prepare(&data)?;
     let x = preparation.apply(&data.columns).map_err(raise)?;
-    let training = Training::new(&x, &data.labels).map_err(raise)?;
-    let fits = asked.watching(listener).run(py, |observer, _| match spec {
-        Spec::Lip(lip) => lip.path(&training, &fractions, observer),
-        Spec::LipLocal(local) => local.path(&training, &fractions, observer),
+    let (name, spec, watching) = (spec.name().to_owned(), spec.clone(), asked.watching(listener));
+    let (rules, along) = ((asked.fill, asked.scaling), fractions.clone());
+    let (folds, seed) = folds;
+    let work = move |observer: &mut dyn Observer| {
+        let fits = fits(&spec, &Training::new(&x, &data.labels)?, &along, observer)?;
+        let held_out = match &spec {
+            Spec::Lip(lip) if folds > 0 => {
+                let splits = data::folds(&data.labels, folds, seed)?;
+                accuracy_along(lip, &data, &splits, rules, &along, observer)?
+            }
+            _ => Vec::new(),
+        };
+        let view = PathView::of(&fits, &along, (&x, &data.labels), &held_out).ok();
+        Ok((fits, view))
+    };
+    let (fits, view) = watching.run(py, move |observer, _| work(observer))?.unless_raised()?;
+    let view = view.map(|view| PathView { source, method: name, ..view });
+    let out = PyList::empty(py);
+    for (at, (fit, fraction)) in fits.iter().zip(fractions).enumerate() {
+        let point = point(py, fit, fraction, &preparation)?;
+        point.set_item("held_out_accuracy", view.as_ref().and_then(|v| v.points[at].accuracy))?;
+        out.append(point)?;
+    }
+    Ok((out, view.map(View::path)))
+}
+
+fn fits(spec: &Spec, training: &Training<'_>, fractions: &[f64], observer: &mut dyn Observer) -> Result<Vec<Fit>> {
+    match spec {
+        Spec::Lip(lip) => lip.path(training, fractions, observer),
+        Spec::LipLocal(local) => local.path(training, fractions, observer),
         other => {
             let name = other.name();
             let message = format!("{name} has no regularisation path; lip-d, lip-i and lip-local have one");
             Err(lipmetric::Error::parameter("method", message))
         }
-    })?;
-    let out = PyList::empty(py);
-    for (fit, fraction) in fits.unless_raised()?.into_iter().zip(fractions) {
-        out.append(point(py, &fit, fraction, &preparation)?)?;
     }
-    Ok(out)
 }
 
 fn point<'py>(py: Python<'py>, fit: &Fit, fraction: f64, preparation: &Preparation) -> PyResult<Bound<'py, PyDict>> {

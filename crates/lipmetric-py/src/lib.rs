@@ -14,6 +14,7 @@
 //! | `index` | neighbours among rows as they are, votes |
 //! | `lipschitz` | margins, ratios, bounds, extensions, values |
 //! | `compare` | methods against each other on the same splits |
+//! | `pages` | pages with pictures of a model, a path, a comparison, margins |
 //! | `datasets` | the bundled data sets |
 //! | `run` | work on other threads while Python looks after signals and callbacks |
 //! | `plain` | any serialisable figures as Python objects, arrays |
@@ -28,6 +29,7 @@ mod index;
 mod lipschitz;
 mod methods;
 mod model;
+mod pages;
 mod plain;
 mod rows;
 mod run;
@@ -52,6 +54,8 @@ mod _lipmetric {
     use super::methods::{methods, used_threads};
     #[pymodule_export]
     use super::model::Model;
+    #[pymodule_export]
+    use super::pages::{View, margins_report};
     use super::*;
 
     #[pymodule_init]

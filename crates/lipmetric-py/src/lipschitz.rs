@@ -13,7 +13,7 @@ use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-fn metric(x: &Matrix, factor: Option<Numbers>) -> PyResult<Metric> {
+pub(crate) fn metric(x: &Matrix, factor: Option<Numbers>) -> PyResult<Metric> {
     factor.map_or_else(|| Ok(Metric::euclidean(x.cols())), |factor| Metric::new(factor.0).map_err(raise))
 }
 

@@ -2,6 +2,7 @@
 
 use crate::failure::{raise, raise_io};
 use crate::fit::pair;
+use crate::pages::{Places, about, written};
 use crate::plain::{array, plain};
 use crate::rows::Frame;
 use crate::run::released;
@@ -14,10 +15,9 @@ use lipmetric::solver::{Observer, Progress};
 use lipmetric::verify::{USUAL_LIMIT, Verified};
 use lipmetric::view::{History, ModelView};
 use lipmetric::{Matrix, Result};
-use lipmetric_io::atomic_write;
 use lipmetric_io::map::MapFile;
 use lipmetric_io::model::{load_model, model_from_bytes, model_to_bytes, save_model};
-use lipmetric_report::{About, model_page};
+use lipmetric_report::model_page;
 use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -249,31 +249,15 @@ impl Model {
     }
 
     /// A page with pictures; it, and its pictures one by one, are also written where a file or a folder is named.
-    fn report(
-        &self,
-        py: Python<'_>,
-        source: String,
-        path: Option<PathBuf>,
-        plots: Option<PathBuf>,
-    ) -> PyResult<String> {
+    fn report(&self, py: Python<'_>, source: String, places: Places) -> PyResult<String> {
         let mut history = History::default();
         for at in &self.history {
             let _ = history.progress(at);
         }
-        let about = About { program: format!("lipmetric {}", env!("CARGO_PKG_VERSION")), next: Vec::new() };
-        let view = py.detach(|| ModelView::of(&self.model, source, history)).map_err(raise)?;
-        let page = model_page(&view, &about);
-        let html = page.html();
-        if let Some(path) = path {
-            atomic_write(path, |w| w.write_all(html.as_bytes())).map_err(raise_io)?;
-        }
-        if let Some(folder) = plots {
-            std::fs::create_dir_all(&folder)?;
-            for (name, svg) in page.figures() {
-                atomic_write(folder.join(format!("{name}.svg")), |w| w.write_all(svg.as_bytes())).map_err(raise_io)?;
-            }
-        }
-        Ok(html.to_owned())
+        written(places, || {
+            let view = released(py, None, || ModelView::of(&self.model, source, history))?;
+            Ok(model_page(&view, &about()))
+        })
     }
 
     /// The factor `L`, rank x prepared features.

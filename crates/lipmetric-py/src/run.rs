@@ -2,9 +2,10 @@
 //!
 //! The interpreter is released for the whole of a fit. The calling thread waits for news: it takes the interpreter back to hand
 //! figures to a listener, and every so often to see whether Ctrl-C was pressed. Either may ask the fit to stop; it then returns
-//! the best metric so far.
+//! the best metric so far. After Ctrl-C nobody is kept waiting: work that does not end at once is left to end by itself.
 
 use crate::failure::raise;
+use cpu_time::ProcessTime;
 use lipmetric::Result;
 use lipmetric::solver::{Budget, Halt, Observer, Progress};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
@@ -16,10 +17,15 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How often signals are looked for.
 const PATIENCE: Duration = Duration::from_millis(50);
+/// How long work may go on after Ctrl-C, or after a listener has raised something, before it is no longer waited for: on the clock,
+/// and of processor time, so that a busy machine loses nothing that an idle one would keep.
+const GRACE: Duration = Duration::from_millis(700);
+/// On the clock alone, however busy the machine is.
+const MOST_GRACE: Duration = Duration::from_secs(10);
 /// Steps that are kept of a fit, at most: beyond, every second one goes.
 const HISTORY: usize = 10_000;
 
@@ -173,10 +179,10 @@ pub(crate) struct Watching<'py> {
 
 impl Watching<'_> {
     /// Does the work, and listens to it.
-    pub(crate) fn run<T: Send>(
+    pub(crate) fn run<T: Send + 'static>(
         self,
         py: Python<'_>,
-        work: impl FnOnce(&mut dyn Observer, &Messenger) -> Result<T> + Send,
+        work: impl FnOnce(&mut dyn Observer, &Messenger) -> Result<T> + Send + 'static,
     ) -> PyResult<Watched<T>> {
         let limit = self.time_limit.map(limit).transpose()?;
         let pool = pool(self.threads)?;
@@ -188,18 +194,19 @@ impl Watching<'_> {
         let recorder = Recorder { inner: messenger.clone(), history: Arc::clone(&history), seen: 0, every: 1 };
         let (done, finished) = sync_channel(1);
         let (result, raised) = py.detach(move || {
-            std::thread::scope(|scope| {
-                let worker = scope.spawn(move || {
-                    let result = pool.install(move || work(&mut Budget::new(limit, recorder), &messenger));
-                    let _ = done.send(());
-                    result
-                });
-                let raised = listen(&news, &finished, listener.as_ref(), &stop);
-                match worker.join() {
-                    Ok(result) => (result, raised),
+            let worker = std::thread::spawn(move || {
+                // Nobody may be waiting any more.
+                let _ = done.send(pool.install(move || work(&mut Budget::new(limit, recorder), &messenger)));
+            });
+            let (result, raised) = listen(&news, &finished, listener.as_ref(), &stop);
+            match (result, &raised) {
+                (Some(result), _) => (result, raised),
+                (None, Some(_)) => (Err(lipmetric::Error::Interrupted), raised),
+                (None, None) => match worker.join() {
+                    Ok(()) => unreachable!("work that ends without a result has panicked"),
                     Err(panic) => std::panic::resume_unwind(panic),
-                }
-            })
+                },
+            }
         });
         let history = std::mem::take(&mut *history.lock().unwrap_or_else(PoisonError::into_inner));
         Ok(Watched { result, history, raised })
@@ -213,44 +220,54 @@ fn limit(seconds: f64) -> PyResult<Duration> {
         .ok_or_else(|| PyValueError::new_err(format!("`time_limit`: {seconds} is not a number of seconds above zero")))
 }
 
-/// Hands news on and looks for signals until the work is done. What they raise stops it.
-fn listen(
+/// Hands news on and looks for signals until the work is done. What they raise stops it: then its result is waited for a moment
+/// only. There is none of work that has panicked, either.
+fn listen<T>(
     news: &Receiver<(News, SyncSender<()>)>,
-    finished: &Receiver<()>,
+    finished: &Receiver<T>,
     listener: Option<&Py<PyAny>>,
     stop: &AtomicBool,
-) -> Option<PyErr> {
-    let mut raised = None;
-    let mut asked = |answer: PyResult<bool>| match answer {
-        Ok(false) => {}
-        Ok(true) => stop.store(true, Ordering::SeqCst),
-        Err(error) => {
-            stop.store(true, Ordering::SeqCst);
-            raised.get_or_insert(error);
-        }
-    };
-    let signals = || Python::attach(|py| py.check_signals().map(|()| false));
-    match listener {
-        None => {
-            while finished.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
-                asked(signals());
-            }
-        }
-        Some(listener) => loop {
-            match news.recv_timeout(PATIENCE) {
+) -> (Option<T>, Option<PyErr>) {
+    let mut raised: Option<(PyErr, Instant, ProcessTime)> = None;
+    loop {
+        let answer = match listener {
+            None => match finished.recv_timeout(PATIENCE) {
+                Ok(result) => return (Some(result), raised.map(|r| r.0)),
+                Err(RecvTimeoutError::Disconnected) => return (None, raised.map(|r| r.0)),
+                Err(RecvTimeoutError::Timeout) => signals(),
+            },
+            Some(listener) => match news.recv_timeout(PATIENCE) {
                 Ok((news, heard)) => {
-                    if !stop.load(Ordering::SeqCst) {
-                        asked(Python::attach(|py| tell(py, listener, &news)));
-                    }
+                    let stopped = stop.load(Ordering::SeqCst);
+                    let answer = if stopped { Ok(true) } else { Python::attach(|py| tell(py, listener, &news)) };
                     let _ = heard.send(());
+                    answer
                 }
-                Err(RecvTimeoutError::Timeout) => asked(signals()),
                 // The messengers are gone, and the work with them.
-                Err(RecvTimeoutError::Disconnected) => break,
+                Err(RecvTimeoutError::Disconnected) => return (finished.recv().ok(), raised.map(|r| r.0)),
+                Err(RecvTimeoutError::Timeout) => signals(),
+            },
+        };
+        match answer {
+            Ok(wanted) => stop.fetch_or(wanted, Ordering::SeqCst),
+            Err(error) => {
+                raised.get_or_insert((error, Instant::now(), ProcessTime::now()));
+                stop.fetch_or(true, Ordering::SeqCst)
             }
-        },
+        };
+        let long = |(_, since, used): &(PyErr, Instant, ProcessTime)| {
+            let clock = since.elapsed();
+            clock > MOST_GRACE || (clock > GRACE && used.elapsed() > GRACE)
+        };
+        if raised.as_ref().is_some_and(long) {
+            return (finished.try_recv().ok(), raised.map(|r| r.0));
+        }
     }
-    raised
+}
+
+/// Whether a signal wants something raised; none asks for a stop by itself.
+fn signals() -> PyResult<bool> {
+    Python::attach(|py| py.check_signals().map(|()| false))
 }
 
 /// Tells the listener; whether it wants the work to stop.

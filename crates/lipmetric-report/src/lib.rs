@@ -9,6 +9,7 @@
 //! | `number` | numbers as people read them |
 //! | `scale` | from values to places, and round values on axes |
 //! | `figure/` | a file per kind of picture |
+//! | `picture` | figures as SVG or PNG files |
 //! | `page/` | a file per kind of page, the style and the script |
 //!
 //! ```
@@ -34,6 +35,7 @@ mod figure;
 mod markup;
 mod number;
 mod page;
+mod picture;
 mod scale;
 
 pub use page::compare::compare_page;
@@ -42,3 +44,4 @@ pub use page::margins::{MarginsPage, margins_page};
 pub use page::model::{map_figure, model_page};
 pub use page::path::path_page;
 pub use page::{About, Next, Page};
+pub use picture::{Picture, PictureError};

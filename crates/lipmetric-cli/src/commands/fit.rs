@@ -217,24 +217,14 @@ fn complete(
 
 /// What can be done after a fit.
 fn next(args: &Args, view: &ModelView) -> Vec<(String, Option<String>)> {
-    let rows = match args.rows.data.path() {
-        Some(path) => path.display().to_string(),
-        None => format!("--data {}", view.source),
-    };
-    let method = if view.method == "auto" { String::new() } else { format!(" --method {}", view.method) };
-    let mut all = vec![(
-        "Judge it on rows that it has not seen:".to_owned(),
-        Some(format!("lipmetric evaluate {rows}{method} --folds 10")),
-    )];
-    match &args.model {
-        Some(model) => all.push((
-            "Predict new rows:".to_owned(),
-            Some(format!("lipmetric predict --model {} new.csv", model.display())),
-        )),
-        None => {
-            all.push(("Keep the model:".to_owned(), Some(format!("lipmetric fit {rows}{method} --model model.lip"))))
+    let [keep, judge] = crate::origin::again();
+    let mut all = vec![("Judge it on rows that it has not seen:".to_owned(), Some(judge))];
+    all.push(match &args.model {
+        Some(model) => {
+            ("Predict new rows:".to_owned(), Some(format!("lipmetric predict --model {} new.csv", model.display())))
         }
-    }
+        None => ("Keep the model:".to_owned(), Some(keep)),
+    });
     if view.rows.as_ref().is_some_and(|r| !r.shown.relabelled.is_empty()) {
         all.push(("Look at the ringed rows: their labels may be wrong.".to_owned(), None));
     }

@@ -11,7 +11,7 @@ use lipmetric::lipschitz::{
 use lipmetric::method::Method;
 use lipmetric::model::{Classifier, Rows, TrainingRows};
 use lipmetric::prepare::{Dataset, Preparation, Unseen};
-use lipmetric::view::{ClassView, RowsView};
+use lipmetric::view::RowsView;
 use lipmetric::{Labels, Matrix, Metric, Model};
 use lipmetric_report::{MarginsPage, margins_page};
 use serde::Serialize;
@@ -96,8 +96,9 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
     if args.pages.wanted() {
         let mut rows = TrainingRows::new(x, labels);
         rows.lines.clone_from(&table.lines);
-        let page = page((&table.origin, &what), &rows, &report, RowsView::of(&rows, &metric, &names)?);
-        args.pages.write(&page, session)?;
+        let view = RowsView::of(&rows, &metric, &names)?;
+        let page = MarginsPage::of(table.origin.as_str(), what.as_str(), &rows.y, view, &report);
+        args.pages.write(&margins_page(&page, &pages::about([])), session)?;
     }
     if args.json {
         return output::print_json(&JsonReport { data: &table.origin, distance: &what, function, report: &report });
@@ -107,31 +108,6 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
         text += &describe_function(function, &report, &|i| table.place(i));
     }
     output::print(&text)
-}
-
-/// The page about these figures.
-fn page(
-    (source, distance): (&str, &str),
-    rows: &TrainingRows,
-    report: &Report,
-    view: RowsView,
-) -> lipmetric_report::Page {
-    let class = |(name, rows): (&String, usize)| ClassView { name: name.clone(), rows };
-    let d = &report.doubling;
-    let mut bounds =
-        vec![("doubling dimension, estimated".to_owned(), format!("{} to {}", short(d.lower), short(d.upper)))];
-    if let Some(b) = &report.bounds {
-        bounds.push(("bound on the error, by the diameter".to_owned(), b.diameter.best().to_string()));
-        bounds.push(("bound on the error, by the class diameters".to_owned(), b.intra.best().to_string()));
-    }
-    let page = MarginsPage {
-        source: source.to_owned(),
-        distance: distance.to_owned(),
-        classes: rows.y.classes().iter().zip(rows.y.counts()).map(class).collect(),
-        rows: view,
-        bounds,
-    };
-    margins_page(&page, &pages::about([]))
 }
 
 /// The value of the model's function on each row for the row's own class; none where the model predicts by votes.

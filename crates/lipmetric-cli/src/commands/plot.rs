@@ -10,9 +10,10 @@ use lipmetric::prepare::Unseen;
 use lipmetric::view::{ClassView, ModelView, RowsView};
 use lipmetric::{Labels, Model};
 use lipmetric_io::{Target, atomic_write};
+use lipmetric_report::Picture;
 use std::path::PathBuf;
 
-/// Draw rows as a model's distance sees them: a map, as SVG
+/// Draw rows as a model's distance sees them: a map, as SVG or PNG
 ///
 /// Rows are drawn in the two directions in which they spread most under the learned distance, classes by colour and shape. Rows
 /// without a label column are drawn by their predicted class.
@@ -29,13 +30,18 @@ pub(crate) struct Args {
     data: DataArgs,
     #[command(flatten)]
     roles: RoleArgs,
-    /// The picture to write; `-` is standard output
+    /// The picture to write: SVG, or PNG where the name ends in .png and the program was built with it; `-` is standard output
     #[arg(short, long, value_name = "OUT", help_heading = "Output")]
     output: PathBuf,
 }
 
 pub(crate) fn run(args: &Args, session: &Session) -> Result {
     outputs::check("--output", &args.output, &[args.data.path(), Some(&args.model)])?;
+    let kind = match args.output.extension().is_some_and(|e| e.eq_ignore_ascii_case("png")) {
+        true => Picture::Png,
+        false => Picture::Svg,
+    };
+    crate::pages::drawable("--output", kind)?;
     let model = crate::input::load_model(&args.model)?.model;
     let mut table = args.data.table(&args.roles.ignore, session)?;
     line_up(&mut table, model.preparation.schema(), &args.roles)?;
@@ -55,7 +61,8 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
     if Target::new(&args.output) == Target::Stdout {
         return crate::output::write(&svg);
     }
-    Ok(atomic_write(&args.output, |w| w.write_all(svg.as_bytes()))?)
+    let bytes = kind.bytes(&svg).map_err(|e| Failure::Failed(format!("--output: {e}")))?;
+    Ok(atomic_write(&args.output, |w| w.write_all(&bytes))?)
 }
 
 /// The labels of the rows or, where they have none, their predicted classes.

@@ -41,6 +41,7 @@ fn a_fit_has_a_page_and_its_model_is_the_same_without() {
         ],
     );
     assert!(text.len() < 1_000_000, "{} bytes", text.len());
+    assert!(text.contains("lipmetric evaluate --data cancer --method lip-i --c-rel 0.1 --folds 10"));
     assert!(text.contains("Support pairs") && text.contains("Certified: no distance of this form"));
     for name in ["after.svg", "weights.svg"] {
         let svg = String::from_utf8(room.read(&format!("plots/{name}"))).unwrap();
@@ -134,6 +135,11 @@ fn rows_are_drawn_on_a_quick_map_with_and_without_labels() {
     let out = room.run(&["plot", "h.lip", "new.csv", "-o", "new.svg"]);
     let told = String::from_utf8(out.stderr).unwrap();
     assert!(out.status.success() && told.contains("predicted class"), "{told}");
+    // Rows of one class have no margin, and are drawn all the same.
+    room.write("one.csv", rows.iter().take(2).cloned().collect::<Vec<_>>().join("\n") + "\n");
+    let out = room.run(&["plot", "h.lip", "one.csv", "-o", "one.svg"]);
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    assert!(!String::from_utf8(room.read("one.svg")).unwrap().contains("margin"));
 }
 
 #[test]
@@ -158,4 +164,25 @@ fn two_coordinates_keep_the_distances_that_they_can() {
     assert!(
         room.fails(2, &["transform", "--model", "h.lip", "--data", "haberman", "--dims", "99"]).contains("give 1 to")
     );
+}
+
+#[test]
+fn pictures_are_png_where_the_program_was_built_with_it() {
+    let room = Room::new();
+    let drawn = ["margins", "--data", "echo", "--plots", "pixels", "--plot-format", "png"];
+    room.ok(&["fit", "--data", "echo", "--method", "nn", "--model", "e.lip"]);
+    let plot = ["plot", "e.lip", "--data", "echo", "-o", "map.png"];
+    if cfg!(feature = "png") {
+        room.ok(&drawn);
+        room.ok(&plot);
+        for name in ["pixels/before.png", "pixels/local.png", "map.png"] {
+            assert!(room.read(name).starts_with(b"\x89PNG"), "{name}");
+        }
+    } else {
+        for (typed, option) in [(&drawn[..], "--plot-format"), (&plot[..], "--output")] {
+            let told = room.fails(2, typed);
+            assert!(told.contains(option) && told.contains("--features png"), "{told}");
+        }
+    }
+    assert!(room.fails(2, &["margins", "--data", "echo", "--plot-format", "svg"]).contains("--plots"));
 }

@@ -145,7 +145,9 @@ fn curve(s: &Series, (sx, sy): (&Scale, &Scale), log: bool) -> Vec<Element> {
 fn key(series: &[Series], frame: &Frame) -> (Element, f64) {
     let mut group = el("g");
     let (mut x, mut y) = (8.0, 14.0);
-    for s in series.iter().filter(|s| !s.name.is_empty()) {
+    let named = || series.iter().filter(|s| !s.name.is_empty());
+    // Of a single curve the figure's title tells what it is.
+    for s in named().filter(|_| named().count() > 1) {
         let needs = 30.0 + wide(&s.name);
         if x > 8.0 && x + needs > frame.right + 12.0 {
             (x, y) = (8.0, y + 17.0);

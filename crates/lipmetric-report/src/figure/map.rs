@@ -1,5 +1,5 @@
 use super::frame::{Frame, label, line, text, through, tip};
-use super::marks::{colour, point};
+use super::marks::{RING, colour, point};
 use super::{Figure, Table};
 use crate::markup::{Element, el};
 use crate::number::{percent, rough, short};
@@ -135,7 +135,7 @@ fn axes(drawn: &Drawn<'_>, frame: &Frame, sx: &Scale, sy: &Scale) -> Vec<Element
 fn rings(drawn: &Drawn<'_>, place: &dyn Fn(usize) -> (f64, f64)) -> Element {
     let one = |&k: &usize| {
         let (x, y) = place(k);
-        el("circle").class("ring").at("cx", x).at("cy", y).at("r", 8.0)
+        el("circle").class("ring").at("cx", x).at("cy", y).at("r", RING)
     };
     el("g").class("rings").all(drawn.shown.relabelled.iter().map(one))
 }

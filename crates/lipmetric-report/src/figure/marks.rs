@@ -3,6 +3,9 @@ use crate::markup::{Element, el};
 /// Colours, and shapes, that there are.
 pub(crate) const KINDS: usize = 8;
 
+/// The radius of a ring around a mark: near enough that rings of neighbouring rows can be told apart.
+pub(crate) const RING: f64 = 7.0;
+
 /// The outlines of the shapes, about a middle at 0.
 const SHAPES: [&str; KINDS] = [
     "M-3.6 0a3.6 3.6 0 1 0 7.2 0a3.6 3.6 0 1 0 -7.2 0Z",

@@ -10,6 +10,7 @@
 //! | `bars` | sorted bars, columns, box plots |
 //! | `cells` | matrices: heat map, confusion |
 //! | `ranks` | the critical-difference diagram |
+//! | `style` | colours, and the rules that use them |
 
 pub(crate) mod bars;
 pub(crate) mod cells;
@@ -19,11 +20,9 @@ pub(crate) mod map;
 pub(crate) mod marks;
 pub(crate) mod plane;
 pub(crate) mod ranks;
+pub(crate) mod style;
 
 use crate::markup::{Element, el};
-
-/// Rules for figures, in a page or by themselves.
-pub(crate) const STYLE: &str = include_str!("figure.css");
 
 /// A picture with its words.
 #[derive(Debug, Clone)]
@@ -160,7 +159,7 @@ impl Figure {
             .all(self.content.iter().cloned());
         svg.push_first(el("rect").class("paper").at("width", self.width).at("height", self.height));
         svg.push_first(marks::definitions());
-        svg.push_first(el("style").own(STYLE));
+        svg.push_first(el("style").own(style::of_file()));
         svg.push_first(el("desc").text(&self.summary));
         svg.push_first(el("title").text(&self.title));
         format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n{svg}\n")

@@ -1,6 +1,6 @@
 use super::Figure;
 use super::frame::{Frame, text, tip};
-use super::marks::{colour, point};
+use super::marks::{RING, colour, point};
 use crate::markup::{el, length};
 use crate::scale::Scale;
 use lipmetric::view::{ClassView, Plane, Shown};
@@ -44,7 +44,7 @@ pub(crate) fn plane(id: &str, title: &str, plane: &Plane, shown: &Shown, classes
         let (px, py) = (sx.at(unit(across, *x)), sy.at(unit(up, *y)));
         figure.content.push(point(class, px, py).with(tip(&told)));
         if shown.relabelled.binary_search(&k).is_ok() {
-            figure.content.push(el("circle").class("ring").at("cx", px).at("cy", py).at("r", 8.0));
+            figure.content.push(el("circle").class("ring").at("cx", px).at("cy", py).at("r", RING));
         }
     }
     let window = el("rect").class("frame").at("x", frame.left).at("y", frame.top);

@@ -20,6 +20,11 @@ pub fn compare_page(view: &ComparisonView, about: &About) -> Page {
     glance(&mut sheet, view);
     sheet.section("table", "Accuracy", "Mean ± standard deviation over the splits, in per cent; the best of each row is bold. Bars begin at the least of the row.");
     sheet.push(table(view));
+    for (subject, row) in view.subjects.iter().zip(&view.cells) {
+        for (method, why) in view.methods.iter().zip(row).filter_map(|(m, c)| Some((m, c.refused.as_ref()?))) {
+            sheet.push(el("p").class("warn").text(format!("{method} on {subject}: {why}")));
+        }
+    }
     if view.methods.len() > 1 {
         verdicts(&mut sheet, view);
     }

@@ -1,6 +1,8 @@
 use super::rows::{about_maps, listed, maps, separation};
 use super::{About, Page, Sheet};
 use crate::number::{count, counted, short};
+use lipmetric::Labels;
+use lipmetric::lipschitz::Report;
 use lipmetric::view::{ClassView, RowsView};
 
 /// What the page about margins is made from.
@@ -16,6 +18,34 @@ pub struct MarginsPage {
     pub rows: RowsView,
     /// Names and values: the doubling dimension, bounds.
     pub bounds: Vec<(String, String)>,
+}
+
+impl MarginsPage {
+    /// Of labelled rows under a distance, and of what was measured of them.
+    #[must_use]
+    pub fn of(
+        source: impl Into<String>,
+        distance: impl Into<String>,
+        y: &Labels,
+        rows: RowsView,
+        report: &Report,
+    ) -> Self {
+        let class = |(name, rows): (&String, usize)| ClassView { name: name.clone(), rows };
+        let d = &report.doubling;
+        let mut bounds =
+            vec![("doubling dimension, estimated".to_owned(), format!("{} to {}", short(d.lower), short(d.upper)))];
+        if let Some(b) = &report.bounds {
+            bounds.push(("bound on the error, by the diameter".to_owned(), b.diameter.best().to_string()));
+            bounds.push(("bound on the error, by the class diameters".to_owned(), b.intra.best().to_string()));
+        }
+        Self {
+            source: source.into(),
+            distance: distance.into(),
+            classes: y.classes().iter().zip(y.counts()).map(class).collect(),
+            rows,
+            bounds,
+        }
+    }
 }
 
 /// The page about the margins of labelled rows.

@@ -7,8 +7,9 @@ pub(crate) mod model;
 pub(crate) mod path;
 mod rows;
 
-use crate::figure::{Figure, STYLE, marks};
+use crate::figure::{Figure, marks, style};
 use crate::markup::{Element, el};
+use crate::picture::{Picture, PictureError};
 use serde_json::Value;
 
 const PAGE_STYLE: &str = include_str!("page.css");
@@ -50,6 +51,15 @@ impl Page {
     #[must_use]
     pub fn figures(&self) -> &[(String, String)] {
         &self.figures
+    }
+
+    /// The name and the bytes of a file for each figure, drawn as it is asked for.
+    ///
+    /// # Errors
+    /// If it cannot be drawn so ([`Picture::bytes`]).
+    pub fn files(&self, kind: Picture) -> impl Iterator<Item = Result<(String, Vec<u8>), PictureError>> + '_ {
+        let one = move |(name, svg): &(String, String)| Ok((format!("{name}.{}", kind.extension()), kind.bytes(svg)?));
+        self.figures.iter().map(one)
     }
 }
 
@@ -151,7 +161,7 @@ impl Sheet {
             .with(el("meta").set("name", "viewport").set("content", "width=device-width, initial-scale=1"))
             .with(el("meta").set("name", "generator").set("content", &about.program))
             .with(el("title").text(&self.title))
-            .with(el("style").own(STYLE).own(PAGE_STYLE));
+            .with(el("style").own(style::of_page()).own(PAGE_STYLE));
         let toggle = el("button").set("type", "button").class("theme").set("hidden", "").text("Dark");
         let top = el("header")
             .with(el("div").class("top").with(el("h1").text(&self.title)).with(toggle))
@@ -168,7 +178,8 @@ impl Sheet {
             .set("aria-labelledby", "glance-title")
             .with(el("h2").set("id", "glance-title").text("In one glance"))
             .with(el("dl").all(self.glance.iter().cloned()));
-        let mut main = el("main").with(glance).all(Self::next(about)).with(self.contents());
+        let contents = (self.sections.len() > 1).then(|| self.contents());
+        let mut main = el("main").with(glance).all(Self::next(about)).all(contents);
         main = main.all(self.sections.iter().map(section));
         let shapes = el("svg").class("shapes").set("aria-hidden", "true").with(marks::definitions());
         let mut body = el("body").with(shapes).with(top).with(main);

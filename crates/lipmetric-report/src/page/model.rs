@@ -8,7 +8,7 @@ use crate::figure::plane::plane;
 use crate::figure::{Figure, Table};
 use crate::markup::{Element, el};
 use crate::number::{count, counted, percent, precise, short};
-use lipmetric::view::{How, ModelView, Step, SupportView};
+use lipmetric::view::{How, ModelView, Plane, Step, SupportView};
 
 /// Bars of features before the others are asked for.
 const TOP: usize = 20;
@@ -31,7 +31,14 @@ pub fn model_page(view: &ModelView, about: &About) -> Page {
                 "The function that predicts",
                 "Over the two features, in the units of the input.",
             );
-            let one = |(k, p)| plane(&format!("plane-{}", k + 1), &planes_title(k), p, &rows.shown, &view.classes);
+            let one = |(k, p): (usize, &Plane)| {
+                let title = if k == 0 {
+                    "The model's own function".to_owned()
+                } else {
+                    format!("For comparison: {}", p.function)
+                };
+                plane(&format!("plane-{}", k + 1), &title, p, &rows.shown, &view.classes)
+            };
             sheet.figures(view.planes.iter().enumerate().map(one).collect());
         }
     }
@@ -49,12 +56,11 @@ pub fn model_page(view: &ModelView, about: &About) -> Page {
 #[must_use]
 pub fn map_figure(view: &ModelView) -> Option<String> {
     let rows = view.rows.as_ref()?;
-    let side = rows.separation.last()?;
     let drawn = Drawn {
         map: rows.after.as_ref().unwrap_or(&rows.before),
         shown: &rows.shown,
         classes: &view.classes,
-        pairs: Some([side.margins.margin, side.margins.diameter]),
+        pairs: rows.separation.last().map(|s| [s.margins.margin, s.margins.diameter]),
         radius: circle(rows.after.as_ref().unwrap_or(&rows.before)),
         direction: "direction",
     };
@@ -79,10 +85,6 @@ fn legend(figure: &mut Figure, view: &ModelView) {
         x += needs;
     }
     figure.height = y + 12.0;
-}
-
-fn planes_title(k: usize) -> String {
-    if k == 0 { "The model's own function".to_owned() } else { "For comparison".to_owned() }
 }
 
 fn subtitle(view: &ModelView) -> String {
@@ -140,6 +142,9 @@ fn glance(sheet: &mut Sheet, view: &ModelView) {
             "Margin over the sum of the class diameters, before and after: larger is better separated.".to_owned();
         if rows.separation.len() < 2 {
             words = "Margin over the sum of the class diameters: larger is better separated.".to_owned();
+        }
+        if rows.separation.len() > 1 && b < a {
+            words += " It fell: single pairs were given up so that all other rows lie better (see the local ratios).";
         }
         if suspects > 0 {
             words += &format!(
@@ -299,9 +304,17 @@ fn more_weights(view: &ModelView) -> Option<Element> {
     Some(el("details").with(summary).with(el("div").class("scroll").with(table.element())))
 }
 
+/// `lines 3 and 7`, where both are lines.
+fn both([first, second]: &[String; 2]) -> String {
+    match (first.split_once(' '), second.split_once(' ')) {
+        (Some((kind, a)), Some((same, b))) if kind == same => format!("{kind}s {a} and {b}"),
+        _ => format!("{first} and {second}"),
+    }
+}
+
 /// The pairs of rows that determine the optimum.
 fn support(view: &ModelView) -> Element {
-    let mut table = Table::new(["rows", "classes", "determines the", "multiplier", "Euclidean", "learned"]);
+    let mut table = Table::new(["rows", "classes", "sets the", "multiplier", "Euclidean", "learned"]);
     table.head.extend(view.support_features.iter().cloned());
     let class = |k: u32| view.classes.get(k as usize).map_or("?", |c| c.name.as_str());
     let value = |v: Option<f64>| v.map_or_else(|| "–".to_owned(), short);
@@ -309,8 +322,8 @@ fn support(view: &ModelView) -> Element {
         let SupportView { places, labels, multiplier, before, after, values, .. } = s;
         let role = if s.pushes { "margin" } else { "diameter" };
         let mut row = vec![
-            format!("{} and {}", places[0], places[1]),
-            format!("{} and {}", class(labels[0]), class(labels[1])),
+            both(places),
+            format!("{}, {}", class(labels[0]), class(labels[1])),
             role.to_owned(),
             short(*multiplier),
             short(*before),

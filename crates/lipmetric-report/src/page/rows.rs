@@ -156,8 +156,11 @@ fn distances(k: usize, side: &Separation) -> Figure {
     ];
     let id = ["distances-before", "distances-after"][k.min(1)];
     let title = format!("Distances between rows: {}", SIDES[k.min(1)]);
-    let figure = Figure::new(id, title, 460.0, 300.0)
+    let mut figure = Figure::new(id, title, 460.0, 300.0)
         .says("The less the two curves overlap, the more a distance says about the class. The last step holds all distances beyond.");
+    if side.counted < side.of {
+        figure = figure.note(format!("Counted between {} rows of {}.", count(side.counted), count(side.of)));
+    }
     curves(figure, (&Along::new("distance / mean distance"), &Along::new("% of pairs")), &series, None)
 }
 

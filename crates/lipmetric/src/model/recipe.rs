@@ -116,6 +116,27 @@ impl<'a> Recipe<'a> {
             Some(rows) => (preparation.apply_rows(&data.columns, rows)?, data.labels.select(rows)),
             None => (preparation.apply(&data.columns)?, data.labels.clone()),
         };
+        let lines = match rows {
+            Some(rows) if !data.lines.is_empty() => rows.iter().map(|&i| data.lines[i]).collect(),
+            _ => data.lines.clone(),
+        };
+        // Helpers hold all rows.
+        let helped = Self { helpers: self.helpers.filter(|_| rows.is_none()), ..*self };
+        helped.fit_prepared(preparation, TrainingRows { lines, ..TrainingRows::new(x, y) }, observer)
+    }
+
+    /// Fits on rows that this preparation has made: what a program that holds no table does. The recipe's own rules of preparation
+    /// are not applied again.
+    ///
+    /// # Errors
+    /// As [`Self::fit`].
+    pub fn fit_prepared(
+        &self,
+        preparation: Preparation,
+        rows: TrainingRows,
+        observer: &mut dyn Observer,
+    ) -> Result<Model> {
+        let TrainingRows { x, y, lines, .. } = rows;
         y.check_two_classes()?;
         self.classifier.check(x.rows())?;
         let mut training = Training::new(&x, &y)?;
@@ -123,7 +144,7 @@ impl<'a> Recipe<'a> {
             training = training.with_weights(weights)?;
         }
         (training.start, training.triplets) = (self.start, self.triplets);
-        training.helpers = self.helpers.filter(|_| rows.is_none());
+        training.helpers = self.helpers;
         if self.certificate {
             self.spec.check_certificate(&training)?;
         }
@@ -139,10 +160,6 @@ impl<'a> Recipe<'a> {
         let used = self.spec.used(&training)?;
         let learned = Provenance { spec: self.spec.clone(), used, outcome: fit.outcome };
         let classes = (y.classes().to_vec(), y.counts());
-        let lines = match rows {
-            Some(rows) if !data.lines.is_empty() => rows.iter().map(|&i| data.lines[i]).collect(),
-            _ => data.lines.clone(),
-        };
         let values = fit.slack.map(|slack| slack.iter().map(|xi| 1.0 - xi).collect());
         let rows = TrainingRows { values, terms, lines, ..TrainingRows::new(x, y) };
         let model = Model::new(learned, fit.metric, preparation, classes, classifier)?.with_training(rows)?;

@@ -1,5 +1,5 @@
 use super::columns::{Cells, Columns};
-use super::schema::{Encoding, Schema, Unseen};
+use super::schema::{Encoding, Feature, LabelColumn, Schema, Unseen};
 use crate::data::Table;
 use crate::error::names;
 use crate::{Error, Matrix, Result};
@@ -161,6 +161,28 @@ impl Preparation {
             })
             .collect::<Result<_>>()?;
         Ok(Self { schema, fill, scaling, steps })
+    }
+
+    /// Preparations of the same rows, side by side, as if their columns had stood in one table: for columns that are read one at a
+    /// time. The label is that of the last one, behind all columns.
+    ///
+    /// # Errors
+    /// If there is none, or they have different rules.
+    pub fn beside(parts: impl IntoIterator<Item = Self>) -> Result<Self> {
+        let mut parts = parts.into_iter();
+        let mut all = parts.next().ok_or_else(|| Error::data("there are no columns to prepare"))?;
+        for part in parts {
+            if (part.fill, part.scaling) != (all.fill, all.scaling) {
+                return Err(Error::data("columns that are prepared by different rules cannot stand side by side"));
+            }
+            let (width, schema) = (all.schema.width, part.schema);
+            all.schema.features.extend(schema.features.into_iter().map(|f| Feature { index: f.index + width, ..f }));
+            all.schema.ignored.extend(schema.ignored);
+            all.schema.width += schema.width;
+            all.schema.label = schema.label.map(|label| LabelColumn { index: label.index + width, ..label });
+            all.steps.extend(part.steps);
+        }
+        Ok(all)
     }
 
     /// The schema.

@@ -1,4 +1,4 @@
-use super::Separation;
+use super::MarginsView;
 use crate::evaluate::Summary;
 use crate::method::Fit;
 use crate::{Labels, Matrix, Result};
@@ -66,12 +66,12 @@ impl PathView {
     pub fn of(fits: &[Fit], fractions: &[f64], (x, y): (&Matrix, &Labels), accuracies: &[Vec<f64>]) -> Result<Self> {
         let mut view = Self { rows: x.rows(), features: x.cols(), folds: accuracies.len(), ..Self::default() };
         for (k, (fit, &c_rel)) in fits.iter().zip(fractions).enumerate() {
-            let seen = Separation::of(&fit.metric, x, y)?;
+            let (measured, margins) = MarginsView::of(&fit.metric, x, y)?;
             let support = fit.support();
             let held_out: Option<Vec<f64>> = accuracies.iter().map(|fold| fold.get(k).copied()).collect();
             let summary = held_out.as_deref().and_then(Summary::of);
             let margin_pairs = support.iter().filter(|s| s.pushes).count();
-            view.measured = seen.rows;
+            view.measured = measured;
             view.points.push(PathPoint {
                 c_rel,
                 c: fit.outcome.c,
@@ -79,8 +79,8 @@ impl PathView {
                 bound: fit.outcome.dual,
                 gap: fit.outcome.gap,
                 rank: fit.metric.rank(),
-                ratio_diameter: seen.margins.ratio_diameter,
-                ratio_intra: seen.margins.ratio_intra,
+                ratio_diameter: margins.ratio_diameter,
+                ratio_intra: margins.ratio_intra,
                 margin_pairs,
                 diameter_pairs: support.len() - margin_pairs,
                 accuracy: summary.map(|s| s.mean),

@@ -16,7 +16,8 @@ pub struct RowsView {
     pub before: Map,
     /// Them under the metric, where it is another one.
     pub after: Option<Map>,
-    /// The classes' separation under the Euclidean distance and, where it is another one, under the metric.
+    /// The classes' separation under the Euclidean distance and, where it is another one, under the metric; nothing of rows that
+    /// are all of one class.
     pub separation: Vec<Separation>,
 }
 
@@ -27,9 +28,12 @@ impl RowsView {
     /// If a decomposition fails or the rows cannot be measured.
     pub fn of(rows: &TrainingRows, metric: &Metric, names: &[String]) -> Result<Self> {
         let plain = Metric::euclidean(rows.x.cols());
-        let mut separation = vec![Separation::of(&plain, &rows.x, &rows.y)?];
-        if !metric.is_euclidean() {
-            separation.push(Separation::of(metric, &rows.x, &rows.y)?);
+        let mut separation = Vec::new();
+        if rows.y.check_two_classes().is_ok() {
+            separation.push(Separation::of(&plain, &rows.x, &rows.y)?);
+            if !metric.is_euclidean() {
+                separation.push(Separation::of(metric, &rows.x, &rows.y)?);
+            }
         }
         let pairs = separation.iter().flat_map(|s| [s.margins.margin, s.margins.diameter]);
         let must: Vec<usize> = pairs.flat_map(|p| [p.first, p.second]).collect();

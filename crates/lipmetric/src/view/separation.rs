@@ -1,7 +1,9 @@
 use super::shown::sample;
-use crate::lipschitz::{LocalRatios, Mahalanobis, Margins, input_radius_factor};
+use crate::lipschitz::{LocalRatios, Mahalanobis, Margins};
 use crate::neighbours::Pair;
+use crate::robust::{Ball, Norm, Sites, Supporting, nearest_hyperplane};
 use crate::{Labels, Matrix, Metric, Result};
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 /// Rows that are measured: of more, a sample.
@@ -28,12 +30,14 @@ pub struct Separation {
     pub local: Histogram,
     /// Their median.
     pub local_median: f64,
+    /// How many rows' distances to each other were counted.
+    pub counted: usize,
     /// Distances between rows of the same class, in units of the mean distance.
     pub same: Histogram,
     /// Distances between rows of different classes, likewise.
     pub different: Histogram,
     /// The part of the rows that the nearest other row predicts rightly, and would after any move of this Euclidean length on the
-    /// prepared features, by the triangle inequality.
+    /// prepared features: up to the hyperplanes between the rows of its class and those of others.
     pub certified: Curve,
 }
 
@@ -106,6 +110,31 @@ impl Curve {
     }
 }
 
+impl MarginsView {
+    /// Of labelled rows under a metric, and how many rows were measured: of many a sample.
+    ///
+    /// # Errors
+    /// As [`Margins::new`].
+    pub(super) fn of(metric: &Metric, x: &Matrix, y: &Labels) -> Result<(usize, Self)> {
+        let rows = sample(y, MEASURED);
+        let some = x.select_rows(&rows);
+        let distance = Mahalanobis::new(metric, &some)?;
+        Ok((rows.len(), Self::new(&Margins::new(&distance, &y.select(&rows))?, &rows)))
+    }
+
+    /// With the numbers that the rows have in the table.
+    fn new(margins: &Margins, rows: &[usize]) -> Self {
+        let pair = |p: Pair| PairView { first: rows[p.i], second: rows[p.j], distance: p.distance };
+        Self {
+            margin: pair(margins.margin),
+            diameter: pair(margins.diameter),
+            class_diameters: margins.class_diameters.iter().map(|c| (c.class.clone(), c.diameter)).collect(),
+            ratio_diameter: margins.ratio_diameter,
+            ratio_intra: margins.ratio_intra,
+        }
+    }
+}
+
 impl Separation {
     /// Of labelled rows under a metric. Of many rows a sample is measured.
     ///
@@ -116,28 +145,23 @@ impl Separation {
         let whole = rows.len() == y.len();
         let (some_x, some_y) = if whole { (x.clone(), y.clone()) } else { (x.select_rows(&rows), y.select(&rows)) };
         let distance = Mahalanobis::new(metric, &some_x)?;
-        let pair = |p: Pair| PairView { first: rows[p.i], second: rows[p.j], distance: p.distance };
         let margins = Margins::new(&distance, &some_y)?;
         let local = LocalRatios::new(&distance, &some_y)?;
         let mut ratios = Histogram::from_zero(1.0, 20);
         local.ratios.iter().for_each(|r| ratios.add(r.ratio_diameter));
         let median = local.summary_diameter(1).quantiles[2];
-        let (same, different) = distances(distance.mapped(), &some_y);
+        let counted = sample(&some_y, COUNTED);
+        let (same, different) = distances(distance.mapped(), &some_y, &counted);
         Ok(Self {
             rows: rows.len(),
             of: y.len(),
-            margins: MarginsView {
-                margin: pair(margins.margin),
-                diameter: pair(margins.diameter),
-                class_diameters: margins.class_diameters.iter().map(|c| (c.class.clone(), c.diameter)).collect(),
-                ratio_diameter: margins.ratio_diameter,
-                ratio_intra: margins.ratio_intra,
-            },
+            margins: MarginsView::new(&margins, &rows),
             local: ratios,
             local_median: median,
+            counted: counted.len(),
             same,
             different,
-            certified: certified(metric, distance.mapped(), &local)?,
+            certified: certified(metric, &some_x, distance.mapped(), &some_y),
         })
     }
 }
@@ -147,8 +171,7 @@ fn apart(mapped: &Matrix, i: usize, j: usize) -> f64 {
 }
 
 /// Distances within and between the classes, in units of their mean.
-fn distances(mapped: &Matrix, y: &Labels) -> (Histogram, Histogram) {
-    let rows = sample(y, COUNTED);
+fn distances(mapped: &Matrix, y: &Labels, rows: &[usize]) -> (Histogram, Histogram) {
     let each = |f: &mut dyn FnMut(f64, bool)| {
         for (a, &i) in rows.iter().enumerate() {
             for &j in &rows[..a] {
@@ -167,15 +190,24 @@ fn distances(mapped: &Matrix, y: &Labels) -> (Histogram, Histogram) {
     (same, different)
 }
 
-/// Leave-one-out: how far each row that the nearest other row predicts rightly may move.
-fn certified(metric: &Metric, mapped: &Matrix, local: &LocalRatios) -> Result<Curve> {
-    let factor = input_radius_factor(metric)?;
-    let radius = |i: usize| {
-        let same = local.nearest_same[i].map_or(f64::INFINITY, |s| apart(mapped, i, s));
-        (apart(mapped, i, local.nearest_other[i]) - same) / 2.0 * factor
+/// Leave-one-out: how far each row that the nearest other row predicts rightly may move, up to the hyperplanes between rows of its
+/// class and the others. Rows whose squares leave the range of numbers have no certificate.
+fn certified(metric: &Metric, x: &Matrix, mapped: &Matrix, y: &Labels) -> Curve {
+    let radii = || -> Result<Vec<f64>> {
+        let ball = Ball::new(metric, Norm::L2, &vec![1.0; x.cols()])?;
+        let sites = Sites::new(&ball, metric, x, mapped.clone())?;
+        let codes = y.codes();
+        let one = |i: usize| -> Result<f64> {
+            let view = sites.see(x.row(i), mapped.row(i), None)?;
+            let others = (0..x.rows() as u32).filter(|&j| j as usize != i);
+            let (own, opposing) = others.partition(|&j| codes[j as usize] == codes[i]);
+            let opposing: Vec<u32> = opposing;
+            Ok(nearest_hyperplane(&view, &mut Supporting::new(own), &opposing))
+        };
+        (0..x.rows()).into_par_iter().map(one).collect()
     };
-    let n = local.nearest_other.len();
-    Ok(Curve::surviving((0..n).map(radius).filter(|r| *r > 0.0).collect(), n))
+    let radii = radii().unwrap_or_default();
+    Curve::surviving(radii.into_iter().filter(|r| *r > 0.0).collect(), x.rows())
 }
 
 #[cfg(test)]
@@ -192,11 +224,13 @@ mod tests {
         assert_eq!(seen.local.counts.iter().sum::<usize>(), 4);
         // The rows at 0 and 1 are nearer to each other than to 4; 4 is nearer to 1; 9 is nearer to 4 than to 1.
         assert_eq!(seen.certified.y[0], 0.75);
-        assert_eq!(*seen.certified.x.last().unwrap(), 1.5);
+        // From 9 the way to the middle of 1 and 4 is 6.5; the triangle inequality would certify no more than 1.5.
+        let farthest = |s: &Separation| *s.certified.x.last().unwrap();
+        assert!((farthest(&seen) - 6.5).abs() < 1e-9, "{}", farthest(&seen));
         // Twice the distance on every axis moves no radius on the features.
         let twice = Metric::new(Matrix::from_rows(&[[2.0]])).unwrap();
         let learned = Separation::of(&twice, &x, &y).unwrap();
-        assert!((learned.certified.x.last().unwrap() - 1.5).abs() < 1e-9);
+        assert!((farthest(&learned) - farthest(&seen)).abs() < 1e-9);
         assert_eq!(learned.same, seen.same);
     }
 

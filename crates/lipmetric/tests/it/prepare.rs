@@ -1,7 +1,8 @@
 //! Preparation: what columns are taken for, what is refused and how, and that a fitted preparation is replayed.
 
+use lipmetric::Labels;
 use lipmetric::data::{Column, Table};
-use lipmetric::prepare::{ColumnRef, Encoding, Fill, Kind, Preparation, Roles, Scaling, Schema, Unseen};
+use lipmetric::prepare::{ColumnRef, Dataset, Encoding, Fill, Kind, Preparation, Roles, Scaling, Schema, Unseen};
 use proptest::prelude::*;
 
 fn table(columns: &[(&str, &[&str])]) -> Table {
@@ -180,4 +181,22 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+fn columns_that_are_prepared_one_by_one_are_those_of_the_whole_table() {
+    let columns = vec![
+        Column::numbers("x", vec![1.0, f64::NAN, 4.0, 9.0]),
+        Column::texts("colour", ["red", "blue", "red", "green"]),
+        Column::numbers("y", vec![3.0, 2.0, 2.0, 7.0]),
+    ];
+    let labels = || Labels::from_names(["a", "b", "a", "b"]);
+    let fitted = |columns: Vec<Column>| {
+        let data = Dataset::labelled(&Table::new("t", columns), "kind", labels(), &Roles::default()).unwrap();
+        let (fill, scaling) = (Fill::default(), Scaling::default());
+        Preparation::fit(data.schema.clone(), &data.columns, None, fill, scaling).unwrap()
+    };
+    let parts = columns.iter().map(|c| fitted(vec![c.clone()]));
+    assert_eq!(Preparation::beside(parts).unwrap(), fitted(columns.clone()));
+    assert!(Preparation::beside([]).is_err());
 }
