@@ -1,6 +1,6 @@
 //! Certified radii by hyperplanes: against the formulas written out, and attacked.
 
-use lipmetric::classify::{K, Weights};
+use lipmetric::classify::{K, SmoothSpec, Weights};
 use lipmetric::data::{Column, Table};
 use lipmetric::method::Euclidean;
 use lipmetric::model::{ClassifierSpec, Model, Predictor, Recipe, Rows};
@@ -91,7 +91,8 @@ pub(crate) fn attack(
 fn no_attack_inside_a_radius_succeeds_for_any_classifier_and_norm() {
     let mut rng = ChaCha8Rng::seed_from_u64(5);
     let votes = [1, 2, 3, 4, 5, 8, 11].map(vote);
-    for classifier in votes.into_iter().chain([extension()]) {
+    let smooth = ClassifierSpec::Smooth(SmoothSpec::default());
+    for classifier in votes.into_iter().chain([extension(), smooth]) {
         for classes in [2, 3, 5] {
             let predictor = Predictor::new(fitted(70, classes, classifier, &mut rng)).unwrap();
             let queries = random(8, 3, &mut rng);
@@ -107,7 +108,8 @@ fn no_attack_inside_a_radius_succeeds_for_any_classifier_and_norm() {
                     nearest = nearest.min(flip);
                 }
                 assert!(told.iter().any(|t| t.1 > 0.0));
-                assert!(nearest <= 3.0, "{classifier:?} {norm}: far from attained");
+                // What is certified of a smooth function is a worst case over all of its terms.
+                assert!(nearest <= 3.0 || classifier == smooth, "{classifier:?} {norm}: far from attained");
             }
         }
     }

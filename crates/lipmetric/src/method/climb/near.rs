@@ -1,0 +1,121 @@
+//! A row among the near ones: the hyperplanes between those of its class and those of others, and how much each counts.
+
+use crate::Matrix;
+use crate::linalg;
+use crate::neighbours::squared_distance;
+
+/// Mapped rows `L x` and their gradients `M x`.
+pub(super) struct Mapped {
+    pub(super) z: Matrix,
+    w: Matrix,
+}
+
+/// A row, near rows of its own class and of others, and the hyperplanes between each two of them.
+///
+/// What belongs to the pair of `own[i]` and `others[j]` is at `i * others.len() + j`.
+pub(super) struct Near {
+    pub(super) row: usize,
+    pub(super) own: Vec<usize>,
+    pub(super) others: Vec<usize>,
+    /// The certified distances.
+    pub(super) distance: Vec<f64>,
+    /// `|M (x_i - x_j)|`.
+    pub(super) length: Vec<f64>,
+    /// How much the distances count.
+    pub(super) share: Vec<f64>,
+}
+
+impl Mapped {
+    pub(super) fn new(x: &Matrix, factor: &Matrix) -> Self {
+        let z = linalg::product_transposed(x, factor);
+        Self { w: linalg::product(&z, factor), z }
+    }
+
+    /// The hyperplanes between these rows, all of which count as much.
+    pub(super) fn near(&self, row: usize, own: &[usize], others: &[usize]) -> Near {
+        let from_row = |&near: &usize| squared_distance(self.z.row(row), self.z.row(near));
+        let to_others: Vec<f64> = others.iter().map(from_row).collect();
+        let pairs = own.len() * others.len();
+        let (mut distance, mut length) = (Vec::with_capacity(pairs), Vec::with_capacity(pairs));
+        for &i in own {
+            let to_own = from_row(&i);
+            for (&j, to_other) in others.iter().zip(&to_others) {
+                let between = squared_distance(self.w.row(i), self.w.row(j)).sqrt();
+                distance.push(if between > 0.0 { (to_other - to_own) / (2.0 * between) } else { 0.0 });
+                length.push(between);
+            }
+        }
+        Near { row, own: own.to_vec(), others: others.to_vec(), distance, length, share: vec![1.0; pairs] }
+    }
+}
+
+impl Near {
+    /// For each row of another class, the own row whose hyperplane is farthest, and its distance.
+    fn farthest(&self) -> Vec<(usize, f64)> {
+        let columns = self.others.len();
+        let farthest = |j: usize| {
+            let all = (0..self.own.len()).map(|i| (i, self.distance[i * columns + j]));
+            all.max_by(|a, b| a.1.total_cmp(&b.1))
+        };
+        (0..columns).filter_map(farthest).collect()
+    }
+
+    /// How far the row's class is certified: the least of those distances. Negative where a row of another class is nearest.
+    pub(super) fn deciding(&self) -> Option<f64> {
+        self.farthest().into_iter().map(|(_, distance)| distance).min_by(f64::total_cmp)
+    }
+
+    /// Shares by which an ascent raises the deciding distance where it is between some way below 0 and `cap`, and a little the mean
+    /// of all distances.
+    pub(super) fn count_deciding(&mut self, cap: f64) {
+        /// What the mean of all distances counts, relative to the one that decides. Of 1, 2 and 4, on digits and on 2,000 rows of
+        /// Fashion-MNIST: all are better than none by half a point to two, 2 has no radius at which it loses.
+        const MEAN: f64 = 2.0;
+        /// The minimum over near rows of other classes is softened by this part of `cap`.
+        const SOFT: f64 = 0.1;
+        /// A row that is on the wrong side by more than this part of `cap` is given up...
+        const GIVEN_UP: f64 = 0.25;
+        /// ...and this is how gradually. Without it, the fifth of Fashion-MNIST that is predicted wrong costs a point at every radius.
+        const GRADUAL: f64 = 0.1;
+        let (columns, farthest) = (self.others.len(), self.farthest());
+        let least = farthest.iter().fold(f64::INFINITY, |m: f64, f| m.min(f.1));
+        let softness = farthest.iter().map(|f| ((least - f.1) / (SOFT * cap)).exp());
+        let total: f64 = softness.clone().sum();
+        let counts = 1.0 / (1.0 + (-(least / cap + GIVEN_UP) / GRADUAL).exp());
+        let of_each = MEAN / self.share.len() as f64;
+        self.share.fill(of_each);
+        for (j, ((i, distance), soft)) in farthest.iter().zip(softness).enumerate() {
+            if *distance < cap {
+                self.share[i * columns + j] += counts * soft / total;
+            }
+        }
+    }
+}
+
+/// The product of a graph's Laplace matrix with the rows: in row `a` the sum of `weight (x_a - x_b)` over its edges.
+pub(super) fn laplace_product(edges: &[(usize, usize, f64)], x: &Matrix) -> Matrix {
+    use rayon::prelude::*;
+    // The edges of each row side by side, in the order in which they came: the sums are the same for any number of threads.
+    let mut begin = vec![0; x.rows() + 1];
+    for &(a, b, _) in edges {
+        begin[a + 1] += 1;
+        begin[b + 1] += 1;
+    }
+    (0..x.rows()).for_each(|a| begin[a + 1] += begin[a]);
+    let mut next = begin.clone();
+    let mut ends = vec![(0, 0.0); 2 * edges.len()];
+    for &(a, b, weight) in edges {
+        for (from, to) in [(a, b), (b, a)] {
+            ends[next[from]] = (to, weight);
+            next[from] += 1;
+        }
+    }
+    let mut product = Matrix::zeros(x.rows(), x.cols());
+    product.as_mut_slice().par_chunks_mut(x.cols().max(1)).enumerate().for_each(|(a, sum)| {
+        for &(b, weight) in &ends[begin[a]..begin[a + 1]] {
+            let difference = x.row(a).iter().zip(x.row(b)).map(|(p, q)| weight * (p - q));
+            sum.iter_mut().zip(difference).for_each(|(sum, d)| *sum += d);
+        }
+    });
+    product
+}
