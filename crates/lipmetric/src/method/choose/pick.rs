@@ -16,19 +16,19 @@ pub(super) struct Picked {
 }
 
 impl Race {
-    fn standing<'a>(&'a self, good: &'a [Vec<f64>]) -> Standing<'a> {
+    pub(super) fn standing<'a>(&'a self, good: &'a [Vec<f64>]) -> Standing<'a> {
         // What was given up after the first fold was so by that fold: it can tell nothing of what is left.
         let first = usize::from(self.dropped);
         Standing { good, fold: &self.fold, folds: first..self.folds }
     }
 
-    fn alive(&self, wanted: impl Fn(&Arm) -> bool) -> Vec<usize> {
+    pub(super) fn alive(&self, wanted: impl Fn(&Arm) -> bool) -> Vec<usize> {
         (0..self.arms.len()).filter(|&a| self.alive[a] && wanted(&self.arms[a])).collect()
     }
 
     /// What is taken unless another one is shown to be better: votes under the Euclidean distance, or the better of the smooth
     /// functions of the Euclidean distance and of their own gradients'.
-    fn usual(&self, smooth: bool) -> Vec<usize> {
+    pub(super) fn usual(&self, smooth: bool) -> Vec<usize> {
         let own = |arm: &Arm| smooth && self.candidates[arm.candidate].traits.what == MetricKind::Agop;
         self.alive(|arm| (arm.candidate == 0 || own(arm)) && arm.smooth() == smooth)
     }
@@ -85,6 +85,7 @@ impl Race {
             folds: self.folds,
             repeats: self.repeats,
             neighbours: (!votes.is_empty()).then(|| right.mean(right.best(votes, &counts), &counts)),
+            score: (ask.score != Score::Accuracy).then(|| self.standing(&self.good).mean(arm, &weight)),
             tried: self.tried(&right, &counts),
         };
         Ok(Picked { arm, choice, calibration: self.calibration(arm, data)? })
