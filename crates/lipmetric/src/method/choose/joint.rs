@@ -58,6 +58,8 @@ pub(super) struct Race {
     pub(super) arms: Vec<Arm>,
     /// Which arms have been judged on all folds.
     pub(super) alive: Vec<bool>,
+    /// Which have been judged in some rounds and then given up: their figures are of these rounds.
+    pub(super) given_up: Vec<bool>,
     /// `good[arm][row]`, in the mean over the times that the row was held out.
     pub(super) good: Vec<Vec<f64>>,
     /// The same by the predicted class alone.
@@ -278,6 +280,7 @@ impl Race {
             candidates: Vec::new(),
             arms: Vec::new(),
             alive: Vec::new(),
+            given_up: Vec::new(),
             good: Vec::new(),
             right: Vec::new(),
             radius: Vec::new(),
@@ -294,6 +297,7 @@ impl Race {
         let n = self.fold.len();
         self.arms.push(Arm { candidate, how });
         self.alive.push(true);
+        self.given_up.push(false);
         self.good.push(vec![0.0; n]);
         self.right.push(vec![0.0; n]);
         self.radius.push(0.0);
@@ -380,7 +384,17 @@ impl Race {
         usual.truncate(KEPT_PLAIN);
         usual.extend(self.usual(false));
         lost.retain(|arm| !usual.contains(arm));
-        lost.into_iter().for_each(|arm| self.alive[arm] = false);
+        for arm in lost {
+            (self.alive[arm], self.given_up[arm]) = (false, true);
+            self.average(arm);
+        }
+    }
+
+    /// Turns what an arm has gathered into means over the times that each row was held out.
+    fn average(&mut self, arm: usize) {
+        for row in [&mut self.good[arm], &mut self.right[arm]] {
+            row.iter_mut().zip(&self.times).for_each(|(g, t)| *g /= t.max(1.0));
+        }
     }
 
     /// Lets smooth arms of one distance predict a fold.
@@ -440,8 +454,10 @@ impl Race {
     }
 
     fn averaged(mut self) -> Self {
-        for row in self.good.iter_mut().chain(&mut self.right) {
-            row.iter_mut().zip(&self.times).for_each(|(g, t)| *g /= t.max(1.0));
+        for arm in 0..self.arms.len() {
+            if !self.given_up[arm] {
+                self.average(arm);
+            }
         }
         self.radius.iter_mut().for_each(|r| *r /= (self.folds * self.repeats) as f64);
         self

@@ -111,12 +111,14 @@ impl Race {
         }
     }
 
-    /// Each distance with its best votes and its best smooth function.
+    /// Each distance with its best votes and its best smooth function, also of those that were given up after some rounds.
     fn tried(&self, right: &Standing<'_>, counts: &[f64]) -> Vec<Judged> {
         let mut out = Vec::new();
         for candidate in 0..self.candidates.len() {
             for smooth in [false, true] {
-                let arms = self.alive(|arm| arm.candidate == candidate && arm.smooth() == smooth);
+                let own = |arm: &Arm| arm.candidate == candidate && arm.smooth() == smooth;
+                let judged = |a: &usize| (self.alive[*a] || self.given_up[*a]) && own(&self.arms[*a]);
+                let arms: Vec<usize> = (0..self.arms.len()).filter(judged).collect();
                 if !arms.is_empty() {
                     let best = right.best(arms, counts);
                     out.push(self.judged(best, right.mean(best, counts)));
