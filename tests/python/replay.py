@@ -48,8 +48,18 @@ def prepare(model, row):
             value = float(cell.lower() in TRUE)
         else:
             value = number(cell, notation)
-        out.append((value - step["offset"]) / step["scale"])
+        out.append(bent(value, step["knots"]) if "knots" in step else (value - step["offset"]) / step["scale"])
     return out
+
+
+def bent(value, knots):
+    """Linear between the knots, constant beyond them."""
+    if value <= knots[0][0]:
+        return knots[0][1]
+    for (a, u), (b, v) in zip(knots, knots[1:]):
+        if value <= b:
+            return u + (v - u) * (value - a) / (b - a)
+    return knots[-1][1]
 
 
 def mapped(tensors, x):

@@ -253,7 +253,8 @@ pub(crate) struct PrepareArgs {
     /// How missing values (empty, NA, NaN, null, ?) are filled: median, mean, mode, zero, or error to refuse them
     #[arg(long, value_name = "RULE", default_value_t)]
     pub(crate) fill: Fill,
-    /// How numeric features are scaled: none, standard (mean 0, deviation 1), minmax (0 to 1)
+    /// How numeric features are scaled: none, standard (mean 0, deviation 1), minmax (0 to 1),
+    /// quantile (the normal quantile of the rank)
     #[arg(long, value_name = "RULE", default_value_t)]
     pub(crate) scale: Scaling,
 }

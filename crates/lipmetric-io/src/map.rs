@@ -11,6 +11,8 @@ use crate::{Result, atomic_write};
 
 /// The version of the format.
 const VERSION: u32 = 1;
+/// The version of a map with columns that are not scaled linearly, which readers of the first do not know.
+const BENT: u32 = 2;
 
 /// Everything between a raw row and its place in the learned space.
 #[derive(Debug, Serialize)]
@@ -32,6 +34,7 @@ pub struct MapFile<'a> {
 enum MapColumn<'a> {
     Number { name: &'a str, missing: f64, offset: f64, scale: f64 },
     Boolean { name: &'a str, missing: f64, offset: f64, scale: f64 },
+    Quantiles { name: &'a str, missing: f64, knots: &'a [[f64; 2]] },
     Category { name: &'a str, missing: &'a str, levels: &'a [String] },
 }
 
@@ -50,6 +53,9 @@ impl<'a> MapFile<'a> {
                 (Encoding::Boolean, &Step::Number { fill: missing, offset, scale, .. }) => {
                     Some(MapColumn::Boolean { name, missing, offset, scale })
                 }
+                (_, Step::Quantiles { fill, knots, .. }) => {
+                    Some(MapColumn::Quantiles { name, missing: *fill, knots: knots.pairs() })
+                }
                 (_, &Step::Number { fill: missing, offset, scale, .. }) => {
                     Some(MapColumn::Number { name, missing, offset, scale })
                 }
@@ -59,7 +65,7 @@ impl<'a> MapFile<'a> {
         let factor: Option<&Matrix> = (!model.metric.is_euclidean()).then(|| model.metric.factor());
         Self {
             format: "lipmetric-map",
-            version: VERSION,
+            version: if model.preparation.is_linear() { VERSION } else { BENT },
             method: model.spec.name().to_owned(),
             dimensions: model.metric.rank(),
             columns: schema.features.iter().zip(model.preparation.steps()).filter_map(column).collect(),

@@ -14,7 +14,7 @@ use crate::resources::{self, Stopwatch};
 use crate::session::Session;
 use lipmetric::Model;
 use lipmetric::lipschitz::Margins;
-use lipmetric::method::{Choice, Method, MetricKind, Outcome, Spec};
+use lipmetric::method::{Choice, Method, MetricKind, Outcome, Score, Spec};
 use lipmetric::model::{Classifier, Foreseen};
 use lipmetric::prepare::{Encoding, Preparation, Scaling, Step};
 use lipmetric::solver::Status;
@@ -332,6 +332,9 @@ pub(crate) fn describe_preparation(preparation: &Preparation) -> String {
                 };
                 (*missing, short(*fill), becomes)
             }
+            (Step::Quantiles { fill, missing, .. }, _) => {
+                (*missing, short(*fill), "the normal quantile of its rank".to_owned())
+            }
             (Step::Level { missing, .. }, _) => (*missing, String::new(), String::new()),
             (other, _) => (0, String::new(), format!("{other:?}")),
         };
@@ -484,6 +487,7 @@ fn describe_choice(model: &Model, choice: &Choice, facts: &mut TextTable) {
         facts.row(["  always the largest class", &percent(largest as f64 / total.max(1) as f64)]);
         facts.row(["  Euclidean nearest neighbours", &percent(neighbours)]);
         facts.row(["  chosen", &percent(taken.accuracy)]);
+        describe_score(model, choice, facts);
         expect(choice, facts);
         return;
     }
@@ -494,13 +498,25 @@ fn describe_choice(model: &Model, choice: &Choice, facts: &mut TextTable) {
     facts.row([
         "cross-validated accuracy",
         &format!(
-            "{} ({reference}: {}, standard error of the difference: {})",
+            "{} ({reference}: {}, standard error: {})",
             percent(taken.accuracy),
             percent(choice.reference),
             percent(choice.standard_error)
         ),
     ]);
+    describe_score(model, choice, facts);
     expect(choice, facts);
+}
+
+/// What it was chosen by, where that is not the accuracy.
+fn describe_score(model: &Model, choice: &Choice, facts: &mut TextTable) {
+    let (Spec::Auto(auto), Some(score)) = (&model.spec, choice.score) else { return };
+    let (name, value) = match auto.score {
+        Score::LogLoss => ("  log-loss of the chosen", format!("{:.4}", -score)),
+        Score::Auc => ("  AUC of the chosen", format!("{:.1} %", 100.0 * score)),
+        _ => ("  balanced accuracy of it", format!("{:.1} %", 100.0 * score)),
+    };
+    facts.row([name, &value]);
 }
 
 /// What the choice itself has not made optimistic.

@@ -111,7 +111,10 @@ fn radii(args: &Args, kind: KindChoice, predictor: &Predictor, rows: Rows<'_>) -
         KindChoice::Exact => Kind::Exact,
     };
     let mut spaces = vec![("radius", Space::Learned), ("radius_prepared", Space::Prepared)];
-    if predictor.model().preparation.units().iter().any(Option::is_some) {
+    let preparation = &predictor.model().preparation;
+    // Of quantiles of ranks there are bounds alone in the input's units.
+    let told = kind == Kind::Bound || preparation.is_linear();
+    if told && preparation.units().iter().any(Option::is_some) {
         spaces.push(("radius_input", Space::Input));
     }
     let column = |(name, space): (&str, Space)| {

@@ -227,3 +227,48 @@ fn verbose_says_what_is_judged_without_every_step_of_it() {
     // Those of the last fit at most, not of some hundred.
     assert!(told.lines().filter(|l| l.starts_with("iteration")).count() <= 310, "{told}");
 }
+
+#[test]
+fn ranks_can_become_quantiles_and_the_model_keeps_them() {
+    let room = Room::new();
+    // The same rows in two units, one of them bent: ranks are the same.
+    let rows = |bent: bool| -> String {
+        let number = |k: usize| 0.1 * ((37 * k) % 101) as f64;
+        let cell = |v: f64| if bent { v.exp() } else { v };
+        let row = |i: usize| {
+            let (a, b) = (number(i), number(2 * i + 5));
+            format!("{},{},{}\n", cell(a), cell(b), if a > 5.0 { "x" } else { "y" })
+        };
+        std::iter::once("a,b,class\n".to_owned()).chain((0..80).map(row)).collect()
+    };
+    room.write("plain.csv", rows(false));
+    room.write("bent.csv", rows(true));
+    let told = |data: &str, model: &str| {
+        let shown = room.ok(&["fit", data, "--method", "nn", "--k", "3", "--scale", "quantile", "--model", model]);
+        assert!(shown.contains("the normal quantile of its rank"), "{shown}");
+        room.ok(&["predict", data, "--model", model])
+    };
+    assert_eq!(told("plain.csv", "p.lip"), told("bent.csv", "b.lip"));
+    // A quantile is no linear function of the value: in the input's units there are bounds, but no exact radii.
+    room.ok(&["fit", "plain.csv", "--method", "nn", "--k", "1", "--scale", "quantile", "--model", "n.lip"]);
+    let header = |radius: &str| {
+        let told = room.ok(&["predict", "plain.csv", "--model", "n.lip", radius]);
+        told.lines().next().unwrap().to_owned()
+    };
+    assert_eq!(header("--radius"), "prediction,radius,radius_prepared,radius_input");
+    assert_eq!(header("--radius=exact"), "prediction,radius,radius_prepared");
+}
+
+#[test]
+fn the_score_that_was_chosen_by_is_told_within_eighty_columns() {
+    let room = Room::new();
+    for (score, named) in
+        [("balanced", "balanced accuracy of it"), ("log-loss", "log-loss of the chosen"), ("auc", "AUC of")]
+    {
+        let fit = ["fit", "--data", "fertility", "--metrics", "within", "--classifier", "smooth", "--score", score];
+        let shown = room.ok(&fit);
+        assert!(shown.contains(named), "{shown}");
+        let facts = shown.lines().filter(|line| !line.starts_with("note:"));
+        facts.for_each(|line| assert!(line.chars().count() <= 80, "{line}"));
+    }
+}

@@ -93,13 +93,6 @@ impl KnnClassifier {
         Ok(Self { index, labels, k, weights, by_class: OnceLock::new() })
     }
 
-    /// The same by another number of neighbours.
-    pub(crate) fn with_k(mut self, k: usize) -> Result<Self> {
-        check_k(k, self.index.rows().rows(), "rows")?;
-        self.k = k;
-        Ok(self)
-    }
-
     /// The rows it searches in.
     #[must_use]
     pub fn index(&self) -> &NeighbourIndex {

@@ -193,6 +193,13 @@ impl Asked {
                 ));
             }
             Space::Prepared => vec![1.0; model.metric.features()],
+            Space::Input if radius.kind == Kind::Exact && !model.preparation.is_linear() => {
+                return Err(Error::parameter(
+                    "radius",
+                    "features that became quantiles of ranks have bounds of the radius in the input's units, but no exact radii; \
+                     ask for bounds, or for the prepared features",
+                ));
+            }
             Space::Input => model.preparation.units().into_iter().map(|unit| unit.map_or(0.0, |u| 1.0 / u)).collect(),
         };
         Ok(Self { ball: Ball::new(&model.metric, radius.norm, &moves)?, kind: radius.kind })

@@ -20,6 +20,8 @@ pub(super) struct Fold {
     /// The rows that it has not seen, and their classes.
     pub(super) queries: Matrix,
     pub(super) truth: Vec<u32>,
+    /// How much each of them counts, where not all count the same.
+    pub(super) weights: Option<Vec<f64>>,
 }
 
 /// A method learned from all folds but one, for each of them.
@@ -56,7 +58,8 @@ impl HeldOut {
             }
             let truth = test.iter().map(|&i| data.y.codes()[i]).collect();
             let queries = data.x.select_rows(&test);
-            out.push(Fold { part, metric: fit.metric, slack: fit.slack, queries, truth });
+            let weights = data.weights.map(|w| test.iter().map(|&i| w[i]).collect());
+            out.push(Fold { part, metric: fit.metric, slack: fit.slack, queries, truth, weights });
         }
         Ok(Self { folds: out, spec: spec.clone(), classes: data.y.classes().len() })
     }

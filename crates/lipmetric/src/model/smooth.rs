@@ -92,9 +92,9 @@ impl Judged {
     }
 
     /// Adds what is said of more rows.
-    fn add(&mut self, said: Vec<Said>, labels: &Labels, balanced: bool) -> Result<()> {
+    fn add(&mut self, said: Vec<Said>, labels: &Labels, weights: Option<Vec<f64>>) -> Result<()> {
         self.truth.extend_from_slice(labels.codes());
-        self.weights.extend(weights(labels, balanced).unwrap_or_else(|| vec![1.0; labels.len()]));
+        self.weights.extend(weights.unwrap_or_else(|| vec![1.0; labels.len()]));
         if self.said.is_empty() {
             self.said = said;
             return Ok(());
@@ -110,10 +110,6 @@ impl Judged {
     }
 }
 
-fn weights(labels: &Labels, balanced: bool) -> Option<Vec<f64>> {
-    balanced.then(|| smooth::balanced(labels))
-}
-
 /// Learns a metric, and the smooth function of its distances.
 pub(super) fn fit(
     spec: &Spec,
@@ -127,19 +123,15 @@ pub(super) fn fit(
     let mut fit = spec.fit(&Training { serves, ..*training }, observer)?;
     let mapped = fit.metric.transform(training.x)?;
     let mut judged = if matches!(spec, Spec::Euclidean(_)) {
-        judged_by_others(&mapped, training.y, asked)?
+        judged_by_others(&mapped, training, asked)?
     } else {
         let held_out = HeldOut::new(spec, &fit.outcome, training, serves, observer)?;
         judged_on_folds(&held_out, asked)?
     };
     let mut chosen = picked(&judged);
     if n > smooth::EXACT_ROWS && observer.progress(&Progress::default()).is_continue() {
-        judged = judged_by_landmarks(
-            &mapped,
-            training.y,
-            asked,
-            chosen.map_or(asked.unjudged(), |(at, _)| judged.tried[at]),
-        )?;
+        judged =
+            judged_by_landmarks(&mapped, training, asked, chosen.map_or(asked.unjudged(), |(at, _)| judged.tried[at]))?;
         chosen = picked(&judged);
     }
     let classes = training.y.classes().len();
@@ -155,7 +147,7 @@ pub(super) fn fit(
         }
         None => (asked.unjudged(), None),
     };
-    let (smoothing, terms) = finish(&mapped, training.y, asked.balanced, smoothness, calibration)?;
+    let (smoothing, terms) = finish(&mapped, training, asked.balanced, smoothness, calibration)?;
     fit.outcome.notes.extend(landmarks_note(&terms, n));
     Ok((fit, smoothing, terms))
 }
@@ -173,19 +165,20 @@ pub(super) fn chosen(fit: &Fit, training: &Training<'_>, asked: SmoothSpec) -> R
     let chosen = fit.outcome.choice.as_ref().and_then(|choice| choice.chosen.smoothness);
     let mapped = fit.metric.transform(training.x)?;
     let smoothness = chosen.unwrap_or_else(|| asked.unjudged());
-    finish(&mapped, training.y, asked.balanced, smoothness, fit.calibration.clone())
+    finish(&mapped, training, asked.balanced, smoothness, fit.calibration.clone())
 }
 
 /// The function of these settings on mapped rows, and its parts.
 fn finish(
     mapped: &Matrix,
-    labels: &Labels,
+    training: &Training<'_>,
     balanced: bool,
     smoothness: Smoothness,
     calibration: Option<Calibration>,
 ) -> Result<(Smoothing, Terms)> {
     let landmarks = (mapped.rows() > smooth::EXACT_ROWS).then_some((smooth::LANDMARKS, SEED));
-    let weights = weights(labels, balanced);
+    let labels = training.y;
+    let weights = smooth::row_weights(labels, training.weights, balanced);
     let Fitted { centres, function } = smooth::fit(mapped, labels, weights.as_deref(), smoothness, landmarks)?;
     let smoothing = Smoothing {
         bandwidth: function.bandwidth(),
@@ -202,17 +195,18 @@ fn picked(judged: &Judged) -> Option<(usize, f64)> {
 }
 
 /// Each row of a sample by all others: right where the metric has not seen the labels.
-fn judged_by_others(mapped: &Matrix, labels: &Labels, asked: SmoothSpec) -> Result<Judged> {
-    let rows = held_out::sample(labels, JUDGED)?;
-    let (mapped, labels) = (mapped.select_rows(&rows), labels.select(&rows));
+fn judged_by_others(mapped: &Matrix, training: &Training<'_>, asked: SmoothSpec) -> Result<Judged> {
+    let rows = held_out::sample(training.y, JUDGED)?;
+    let (mapped, labels) = (mapped.select_rows(&rows), training.y.select(&rows));
+    let weights = part_weights(training, &labels, &rows, asked);
     let mut judged = Judged::new(asked.tried(), "by leave-one-out");
     if labels.len() < 2 {
         return Ok(judged);
     }
-    let (points, weights) = (Points::new(&mapped), weights(&labels, asked.balanced));
+    let points = Points::new(&mapped);
     let within = points.squared_within();
     let sample = Sample { within: &within, spread: points.spread(), labels: &labels, weights: weights.as_deref() };
-    judged.add(sample.left_out(&judged.tried)?, &labels, asked.balanced)?;
+    judged.add(sample.left_out(&judged.tried)?, &labels, weights.clone())?;
     Ok(judged)
 }
 
@@ -222,33 +216,48 @@ fn judged_on_folds(held_out: &HeldOut, asked: SmoothSpec) -> Result<Judged> {
     for fold in &held_out.folds {
         let training = fold.part.training()?;
         let points = Points::new(&fold.metric.transform(training.x)?);
-        let weights = weights(training.y, asked.balanced);
+        let weights = smooth::row_weights(training.y, training.weights, asked.balanced);
         let (within, spread) = (points.squared_within(), points.spread());
         let sample = Sample { within: &within, spread, labels: training.y, weights: weights.as_deref() };
         let queries = points.squared_distances(&fold.metric.transform(&fold.queries)?);
         let truth = Labels::from_codes(training.y.classes().to_vec(), fold.truth.clone())?;
-        judged.add(sample.at(&queries, &judged.tried)?, &truth, asked.balanced)?;
+        let counts = smooth::row_weights(&truth, fold.weights.as_deref(), asked.balanced);
+        judged.add(sample.at(&queries, &judged.tried)?, &truth, counts)?;
     }
     Ok(judged)
 }
 
 /// A part of the rows by a function of landmarks that is fitted to all others, for all ridges.
-fn judged_by_landmarks(mapped: &Matrix, labels: &Labels, asked: SmoothSpec, near: Smoothness) -> Result<Judged> {
+fn judged_by_landmarks(
+    mapped: &Matrix,
+    training: &Training<'_>,
+    asked: SmoothSpec,
+    near: Smoothness,
+) -> Result<Judged> {
+    let labels = training.y;
     let part = (HELD.1 as f64 / labels.len() as f64).min(HELD.0);
     let Some(split) = holdouts(labels, 1.0 - part, 1, SEED)?.into_iter().next() else {
         return Ok(Judged::new(vec![near], ""));
     };
     let tried = asked.near(near);
     let (rows, seen) = (mapped.select_rows(&split.train), labels.select(&split.train));
-    let weights = weights(&seen, asked.balanced);
+    let weights = part_weights(training, &seen, &split.train, asked);
     let functions = smooth::fit_landmarks(&rows, &seen, weights.as_deref(), &tried, (smooth::LANDMARKS, SEED))?;
     let queries = mapped.select_rows(&split.test);
     let say =
         |function: &SmoothFunction| Ok(Said { values: function.values(&queries)?, radii: function.radii(&queries)? });
     let said = functions.iter().map(say).collect::<Result<Vec<_>>>()?;
     let mut judged = Judged::new(tried, "on a sample, the ridge again on rows held out from a function of all others");
-    judged.add(said, &labels.select(&split.test), asked.balanced)?;
+    let unseen = labels.select(&split.test);
+    let counts = part_weights(training, &unseen, &split.test, asked);
+    judged.add(said, &unseen, counts)?;
     Ok(judged)
+}
+
+/// How much each of these rows counts.
+fn part_weights(training: &Training<'_>, labels: &Labels, rows: &[usize], asked: SmoothSpec) -> Option<Vec<f64>> {
+    let given: Option<Vec<f64>> = training.weights.map(|w| rows.iter().map(|&i| w[i]).collect());
+    smooth::row_weights(labels, given.as_deref(), asked.balanced)
 }
 
 /// The function of a model, made ready.

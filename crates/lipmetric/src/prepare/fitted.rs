@@ -1,4 +1,5 @@
 use super::columns::{Cells, Columns};
+use super::quantile::Knots;
 use super::schema::{Encoding, Feature, LabelColumn, Schema, Unseen};
 use crate::data::Table;
 use crate::error::names;
@@ -35,10 +36,13 @@ pub enum Scaling {
     Standard,
     /// To the range 0 to 1.
     Minmax,
+    /// To the normal quantiles of the ranks: whatever the distribution of a feature, it becomes a normal one, and outliers come near.
+    /// Beyond the training values the function is constant. Boolean features are standardised.
+    Quantile,
 }
 
 names!(Fill, "fill", "median" => Fill::Median, "mean" => Fill::Mean, "mode" => Fill::Mode, "zero" => Fill::Zero, "error" => Fill::Error);
-names!(Scaling, "scale", "none" => Scaling::None, "standard" => Scaling::Standard, "minmax" => Scaling::Minmax);
+names!(Scaling, "scale", "none" => Scaling::None, "standard" => Scaling::Standard, "minmax" => Scaling::Minmax, "quantile" => Scaling::Quantile);
 
 /// What was learned for one feature.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -53,6 +57,15 @@ pub enum Step {
         offset: f64,
         /// Divided by.
         scale: f64,
+        /// How many training values were missing.
+        missing: usize,
+    },
+    /// A numeric feature becomes the normal quantile of its rank.
+    Quantiles {
+        /// Stands in for a missing value, before scaling.
+        fill: f64,
+        /// The function.
+        knots: Knots,
         /// How many training values were missing.
         missing: usize,
     },
@@ -100,6 +113,7 @@ impl TryFrom<Unchecked> for Preparation {
                 (Step::Number { fill, offset, scale, .. }, Encoding::Numeric | Encoding::Boolean) => {
                     fill.is_finite() && offset.is_finite() && scale.is_finite() && *scale > 0.0
                 }
+                (Step::Quantiles { fill, knots, .. }, Encoding::Numeric) => fill.is_finite() && knots.is_rising(),
                 _ => false,
             };
             if !fits {
@@ -139,11 +153,18 @@ impl Preparation {
             .zip(columns.cells())
             .map(|(feature, cells)| {
                 let step = match cells {
-                    Cells::Number(values) => fit_number(rows.iter().map(|&i| values[i]), fill, scaling),
+                    Cells::Number(values) => {
+                        // Ranks of two values say no more than the values.
+                        let yes_no = scaling == Scaling::Quantile && feature.encoding == Encoding::Boolean;
+                        let scaling = if yes_no { Scaling::Standard } else { scaling };
+                        fit_number(rows.iter().map(|&i| values[i]), fill, scaling)
+                    }
                     Cells::Level(codes) => fit_level(rows.iter().map(|&i| codes[i])),
                 };
                 let missing = match step {
-                    Step::Number { missing, .. } | Step::Level { missing, .. } => missing,
+                    Step::Number { missing, .. } | Step::Quantiles { missing, .. } | Step::Level { missing, .. } => {
+                        missing
+                    }
                 };
                 if missing > 0 && fill == Fill::Error {
                     return Err(Error::data(format!(
@@ -228,14 +249,21 @@ impl Preparation {
         names
     }
 
-    /// For each of those columns, how far a number of the input moves while the prepared one moves by 1; none for columns of
-    /// categories and of yes and no, which change at once.
+    /// Whether every number is prepared by a shift and a scale alone.
+    #[must_use]
+    pub fn is_linear(&self) -> bool {
+        self.scaling != Scaling::Quantile
+    }
+
+    /// For each of those columns, how far a number of the input moves (where it is not scaled linearly, at least) while the prepared
+    /// one moves by 1; none for columns of categories and of yes and no, which change at once.
     #[must_use]
     pub fn units(&self) -> Vec<Option<f64>> {
         let mut units = Vec::with_capacity(self.width());
         for (feature, step) in self.schema.features.iter().zip(&self.steps) {
             let unit = match (&feature.encoding, step) {
                 (Encoding::Numeric, Step::Number { scale, .. }) => Some(*scale),
+                (Encoding::Numeric, Step::Quantiles { knots, .. }) => knots.least_unit(),
                 _ => None,
             };
             units.extend(std::iter::repeat_n(unit, columns_of(&feature.encoding)));
@@ -243,21 +271,23 @@ impl Preparation {
         units
     }
 
-    /// What was subtracted from each of those columns, and what it was then divided by: 0 and 1 for the columns of a category.
+    /// What was subtracted from each of those columns, and what it was then divided by: 0 and 1 for the columns of a category, and
+    /// for quantiles of ranks.
     #[must_use]
     pub fn scales(&self) -> Vec<(f64, f64)> {
         let mut scales = Vec::with_capacity(self.width());
         for (feature, step) in self.schema.features.iter().zip(&self.steps) {
             let of = match step {
                 Step::Number { offset, scale, .. } => (*offset, *scale),
-                Step::Level { .. } => (0.0, 1.0),
+                Step::Quantiles { .. } | Step::Level { .. } => (0.0, 1.0),
             };
             scales.extend(std::iter::repeat_n(of, columns_of(&feature.encoding)));
         }
         scales
     }
 
-    /// A linear map of prepared rows as one of the columns before they are scaled, but for a shift.
+    /// A linear map of prepared rows as one of the columns before they are scaled, but for a shift; where ranks have become quantiles
+    /// ([`Self::is_linear`]), of these.
     ///
     /// # Panics
     /// If the map has not as many columns as there are prepared ones.
@@ -286,6 +316,11 @@ impl Preparation {
                 (Encoding::Numeric, Step::Number { offset, scale, .. }) => {
                     let number = (row[at] * scale + offset).clamp(f64::MIN, f64::MAX);
                     again[at] = scaled(number, *offset, *scale);
+                    Some(number)
+                }
+                (Encoding::Numeric, Step::Quantiles { knots, .. }) => {
+                    let number = knots.back(row[at]);
+                    again[at] = knots.at(number);
                     Some(number)
                 }
                 _ => None,
@@ -355,6 +390,11 @@ impl Preparation {
                         x[(r, at)] = scaled(value, *offset, *scale);
                     }
                 }
+                (Step::Quantiles { fill, knots, .. }, Cells::Number(values)) => {
+                    for (r, &i) in rows.iter().enumerate() {
+                        x[(r, at)] = knots.at(if values[i].is_nan() { *fill } else { values[i] });
+                    }
+                }
                 (Step::Level { fill, .. }, Cells::Level(codes)) => {
                     for (r, &i) in rows.iter().enumerate() {
                         let code = if codes[i] == Cells::MISSING { *fill } else { codes[i] };
@@ -403,6 +443,7 @@ fn fit_number(values: impl Iterator<Item = f64>, fill: Fill, scaling: Scaling) -
     let at = present.partition_point(|v| *v < fill);
     present.splice(at..at, std::iter::repeat_n(fill, missing));
     let (offset, scale) = match scaling {
+        Scaling::Quantile => return Step::Quantiles { fill, knots: Knots::of(&present), missing },
         Scaling::None => (0.0, 1.0),
         Scaling::Standard => (mean(&present), deviation(&present)),
         Scaling::Minmax => {

@@ -2,7 +2,7 @@
 
 use lipmetric::classify::SmoothSpec;
 use lipmetric::data::{Column, Table};
-use lipmetric::method::{Auto, MetricKind, Score, Spec};
+use lipmetric::method::{Auto, Euclidean, MetricKind, Score, Spec};
 use lipmetric::model::{Classifier, ClassifierSpec, Recipe};
 use lipmetric::prepare::{Dataset, Roles};
 use lipmetric::solver::{Halt, Observer, Progress, Silent};
@@ -74,6 +74,37 @@ fn every_score_can_be_chosen_by_and_a_rare_class_counts_where_it_is_asked_for() 
         let spec = Auto::new().score(score).metrics(vec![MetricKind::Within]).into();
         let choice = fit(&spec, ClassifierSpec::Auto, &rows).outcome.choice.unwrap();
         assert!(choice.estimate > 0.6 && choice.estimate < 1.0, "{score}: {}", choice.estimate);
+        let range = if score == Score::LogLoss { -0.7..0.0 } else { 0.5..1.0 };
+        assert!(range.contains(&choice.score.unwrap()), "{score}: {:?}", choice.score);
+    }
+    assert_eq!(fit(&few(), ClassifierSpec::Auto, &rows).outcome.choice.unwrap().score, None);
+}
+
+#[test]
+fn rows_that_do_not_count_have_no_part_in_a_smooth_function() {
+    let right = |x: &[f64]| u32::from(x[0] > 0.0);
+    // The same rows twice; in one third of the square the labels are wrong.
+    let clean = data(200, 2, 8, |x, _| right(x));
+    let wrong = data(200, 2, 8, |x, _| if x[1] > 0.3 { 1 - right(x) } else { right(x) });
+    let test = data(300, 2, 9, |x, _| right(x));
+    let names = |data: &Dataset, codes: &[u32]| -> Vec<String> {
+        codes.iter().map(|&c| data.labels.classes()[c as usize].clone()).collect()
+    };
+    let (a, b) = (names(&clean, clean.labels.codes()), names(&wrong, wrong.labels.codes()));
+    let weights: Vec<f64> = a.iter().zip(&b).map(|(a, b)| f64::from(u8::from(a == b))).collect();
+    for spec in [Euclidean::new().into(), few()] {
+        let smooth = ClassifierSpec::Smooth(SmoothSpec::default());
+        let accuracy = |weights: Option<&[f64]>| {
+            let recipe = Recipe::new(&spec).predicting(smooth).weighing(weights);
+            let model = recipe.fit(&wrong, None, &mut Silent).unwrap();
+            let prepared = model.preparation.apply(&test.columns).unwrap();
+            let told = model.predict(lipmetric::model::Rows::Prepared(&prepared)).unwrap();
+            let told: Vec<String> = told.iter().map(|&c| model.classes[c as usize].clone()).collect();
+            let truth = names(&test, test.labels.codes());
+            told.iter().zip(&truth).filter(|(a, b)| a == b).count() as f64 / 300.0
+        };
+        let (counted, all) = (accuracy(Some(&weights)), accuracy(None));
+        assert!(counted > 0.9 && all < 0.8, "{counted} and {all}");
     }
 }
 

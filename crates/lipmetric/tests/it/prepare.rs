@@ -157,9 +157,45 @@ fn a_preparation_survives_being_written_and_read() {
     let t = table(&[("n", &["1", "", "0.1"]), ("c", &["u", "v", "v"]), ("y", &["a", "b", "b"])]);
     let schema = Schema::infer(&t, &Roles::default()).unwrap();
     let columns = schema.read(&t, Unseen::Error).unwrap();
-    let p = Preparation::fit(schema, &columns, None, Fill::Mean, Scaling::Standard).unwrap();
+    for scaling in [Scaling::Standard, Scaling::Quantile] {
+        let p = Preparation::fit(schema.clone(), &columns, None, Fill::Mean, scaling).unwrap();
+        let text = serde_json::to_string(&p).unwrap();
+        assert_eq!(serde_json::from_str::<Preparation>(&text).unwrap(), p);
+    }
+    // Knots that do not rise are no function that could be turned around.
+    let p = Preparation::fit(schema, &columns, None, Fill::Mean, Scaling::Quantile).unwrap();
     let text = serde_json::to_string(&p).unwrap();
-    assert_eq!(serde_json::from_str::<Preparation>(&text).unwrap(), p);
+    let broken = text.replace("\"knots\":[[0.1,", "\"knots\":[[7.5,");
+    assert_ne!(text, broken);
+    let refused = serde_json::from_str::<Preparation>(&broken).unwrap_err().to_string();
+    assert!(refused.contains("the preparation of column `n` does not fit the column"), "{refused}");
+}
+
+#[test]
+fn ranks_become_normal_quantiles_whatever_the_units() {
+    let prepared = |values: &[&str]| {
+        let t = table(&[("n", values), ("y", &["a", "b", "b", "a", "b"])]);
+        let schema = Schema::infer(&t, &Roles::default()).unwrap();
+        let columns = schema.read(&t, Unseen::Error).unwrap();
+        let p = Preparation::fit(schema, &columns, None, Fill::Median, Scaling::Quantile).unwrap();
+        assert!(!p.is_linear());
+        let x = p.apply(&columns).unwrap();
+        // What is prepared can be turned back into what it was.
+        for (i, told) in values.iter().enumerate() {
+            let (numbers, again) = p.restored(x.row(i));
+            assert!((numbers[0].unwrap() / told.parse::<f64>().unwrap() - 1.0).abs() < 1e-9);
+            assert!((again[0] - x[(i, 0)]).abs() < 1e-12);
+        }
+        x
+    };
+    let plain = prepared(&["1.5", "2.5", "3.5", "4.5", "5.5"]);
+    assert_eq!(plain, prepared(&["1", "20", "300", "4000", "50000"]));
+    // The quantiles of 0.1, 0.3, 0.5, 0.7 and 0.9.
+    for (v, z) in
+        plain.as_slice().iter().zip([-1.281_551_565_5, -0.524_400_512_7, 0.0, 0.524_400_512_7, 1.281_551_565_5])
+    {
+        assert!((v - z).abs() < 1e-9, "{v}");
+    }
 }
 
 proptest! {
@@ -167,7 +203,7 @@ proptest! {
     fn preparation_never_gives_anything_but_finite_numbers(
         values in proptest::collection::vec(prop_oneof![any::<f64>(), Just(f64::NAN), Just(0.0), Just(f64::MAX), Just(-f64::MAX)], 1..20),
         fill in prop_oneof![Just(Fill::Median), Just(Fill::Mean), Just(Fill::Mode), Just(Fill::Zero)],
-        scaling in prop_oneof![Just(Scaling::None), Just(Scaling::Standard), Just(Scaling::Minmax)],
+        scaling in prop_oneof![Just(Scaling::None), Just(Scaling::Standard), Just(Scaling::Minmax), Just(Scaling::Quantile)],
     ) {
         let n = values.len();
         let t = Table::new("t", vec![Column::numbers("v", values), Column::texts("y", vec!["a"; n])]);

@@ -1,7 +1,7 @@
 //! Settings judged on rows that the functions have not seen, and the choice between them.
 
 use super::fit::Smoothness;
-use super::kernel::{laplace_into, laplace_of};
+use super::kernel::{laplace_into, laplace_of, laplace_upper};
 use super::ridge::{Ridge, largest, per_class, targets};
 use crate::{Labels, Matrix, Result, linalg};
 use rayon::prelude::*;
@@ -53,7 +53,7 @@ pub(crate) struct Sample<'a> {
     /// The root of their mean.
     pub(crate) spread: f64,
     pub(crate) labels: &'a Labels,
-    /// How much each row counts; all more than nothing.
+    /// How much each row counts.
     pub(crate) weights: Option<&'a [f64]>,
 }
 
@@ -71,7 +71,7 @@ impl Sample<'_> {
         let of_width = |width: &f64| -> Result<Vec<(usize, Said)>> {
             let bandwidth = width * self.spread;
             let mut room = ROOM.take();
-            laplace_into(&mut room.within, self.within, bandwidth);
+            laplace_upper(&mut room.within, self.within, bandwidth);
             laplace_into(&mut room.kernel, queries, bandwidth);
             let Scratch { within, kernel, system } = &mut room;
             let one = |(at, smoothness): (usize, &Smoothness)| -> Result<(usize, Said)> {
@@ -80,9 +80,8 @@ impl Sample<'_> {
                 let coefficients;
                 (coefficients, *system) = solved.into_parts();
                 let values = per_class(linalg::product(kernel, &coefficients), classes);
-                let coefficients = per_class(coefficients, classes);
-                let radius = |q: usize| radius(kernel.row(q), None, &coefficients, largest(values.row(q)), bandwidth);
-                Ok((at, Said { radii: (0..values.rows()).map(radius).collect(), values }))
+                let radii = radii(kernel, &per_class(coefficients, classes), &values, bandwidth);
+                Ok((at, Said { radii, values }))
             };
             let said = tried.iter().enumerate().filter(|(_, s)| s.width == *width).map(one).collect();
             if self.within.rows() <= KEPT_ROWS {
@@ -117,6 +116,35 @@ impl Sample<'_> {
         };
         tried.par_iter().map(one).collect()
     }
+}
+
+/// What [`radius`] gives for every row of a kernel, to rounding: `P - N` is the difference of two values, and `P + N` a product of
+/// the kernel and the sizes of the differences of the coefficients.
+fn radii(kernel: &Matrix, coefficients: &Matrix, values: &Matrix, bandwidth: f64) -> Vec<f64> {
+    let classes = coefficients.cols();
+    let top: Vec<usize> = (0..values.rows()).map(|q| largest(values.row(q)) as usize).collect();
+    let mut out = vec![0.0; values.rows()];
+    for class in 0..classes {
+        let own: Vec<usize> = (0..top.len()).filter(|&q| top[q] == class).collect();
+        if own.is_empty() {
+            continue;
+        }
+        let others: Vec<usize> = (0..classes).filter(|&c| c != class).collect();
+        let mut sizes = Matrix::zeros(coefficients.rows(), others.len());
+        for j in 0..sizes.rows() {
+            let a = coefficients.row(j);
+            sizes.row_mut(j).iter_mut().zip(&others).for_each(|(s, &c)| *s = (a[class] - a[c]).abs());
+        }
+        let sums = linalg::product(&kernel.select_rows(&own), &sizes);
+        for (row, &q) in own.iter().enumerate() {
+            let one = |(&sum, &c): (&f64, &usize)| {
+                let apart = values[(q, class)] - values[(q, c)];
+                if apart <= 0.0 { 0.0 } else { ((sum + apart) / (sum - apart).max(0.0)).ln().max(0.0) }
+            };
+            out[q] = 0.5 * bandwidth * sums.row(row).iter().zip(&others).map(one).fold(f64::INFINITY, f64::min);
+        }
+    }
+    out
 }
 
 /// The certified radius `(l / 2) ln(P / N)` of a class against all others, by the kernel to the centres, one of which may have no

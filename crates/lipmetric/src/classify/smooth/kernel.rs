@@ -127,6 +127,15 @@ pub(super) fn laplace_into(out: &mut Matrix, squared: &Matrix, bandwidth: f64) {
     out.as_mut_slice().par_chunks_mut(1 << 14).for_each(|part| laplace(part, bandwidth));
 }
 
+/// The same of the upper triangle of a symmetric matrix, all that a factorisation looks at; what is below it is left as it was.
+pub(super) fn laplace_upper(out: &mut Matrix, squared: &Matrix, bandwidth: f64) {
+    let n = squared.cols();
+    out.copy_from(squared);
+    for i in 0..n {
+        laplace(&mut out.row_mut(i)[i..], bandwidth);
+    }
+}
+
 struct Laplace<'a> {
     squared: &'a mut [f64],
     scale: f64,

@@ -24,7 +24,7 @@ pub use fit::{SmoothSpec, Smoothness};
 pub(crate) use judge::{Said, Sample, median, pick, usual};
 pub(crate) use kernel::{Points, laplace_of};
 pub(crate) use landmarks::{Landmarks, draw};
-pub(crate) use ridge::{Ridge, balanced, largest, per_class, targets};
+pub(crate) use ridge::{Ridge, balanced, largest, per_class, row_weights, targets};
 
 use crate::neighbours::check_finite;
 use crate::{Error, Matrix, Result, linalg};

@@ -48,7 +48,7 @@ pub(crate) struct Ridge {
 }
 
 impl Ridge {
-    /// Solves for one kernel matrix. Weights, where there are some, are positive.
+    /// Solves for one kernel matrix. Weights, where there are some, are not negative.
     ///
     /// # Errors
     /// If the ridge is so small that rounding makes the system singular.
@@ -72,7 +72,7 @@ impl Ridge {
         system.clear();
         system.extend_from_slice(kernel.as_slice());
         for i in 0..n {
-            system[i * n + i] += ridge / weights.map_or(1.0, |w| w[i]);
+            system[i * n + i] += ridge / weights.map_or(1.0, |w| w[i].max(LEAST_WEIGHT));
         }
         let factor = Cholesky::factor(system, n).ok_or_else(|| Error::Numerical {
             place: "kernel ridge",
@@ -100,6 +100,9 @@ impl Ridge {
     }
 }
 
+/// A row that counts less has next to no coefficient.
+const LEAST_WEIGHT: f64 = 1e-9;
+
 /// The rows that count, where weights leave some out; nothing where all do.
 pub(crate) fn counted(weights: Option<&[f64]>) -> Option<Vec<usize>> {
     let weights = weights?;
@@ -109,9 +112,27 @@ pub(crate) fn counted(weights: Option<&[f64]>) -> Option<Vec<usize>> {
 
 /// Weights by which every class counts as much as any other, with a mean of one.
 pub(crate) fn balanced(labels: &Labels) -> Vec<f64> {
-    let counts = labels.counts();
-    let present = counts.iter().filter(|n| **n > 0).count() as f64;
-    labels.codes().iter().map(|&c| labels.len() as f64 / (present * counts[c as usize] as f64)).collect()
+    equalised(labels, &vec![1.0; labels.len()])
+}
+
+/// How much each row counts: what is given, and where it is asked for every class as much as any other; nothing where all rows count
+/// the same.
+pub(crate) fn row_weights(labels: &Labels, given: Option<&[f64]>, equal_classes: bool) -> Option<Vec<f64>> {
+    match given {
+        Some(given) if equal_classes => Some(equalised(labels, given)),
+        Some(given) => Some(given.to_vec()),
+        None => equal_classes.then(|| balanced(labels)),
+    }
+}
+
+/// Weights by which every class counts as much as any other, and within a class each row as given; their sum stays.
+fn equalised(labels: &Labels, given: &[f64]) -> Vec<f64> {
+    let mut mass = vec![0.0; labels.classes().len()];
+    labels.codes().iter().zip(given).for_each(|(&c, w)| mass[c as usize] += w);
+    let present = mass.iter().filter(|m| **m > 0.0).count() as f64;
+    let total: f64 = mass.iter().sum();
+    let one = |(&c, &w): (&u32, &f64)| if w > 0.0 { w * total / (present * mass[c as usize]) } else { 0.0 };
+    labels.codes().iter().zip(given).map(one).collect()
 }
 
 #[cfg(test)]
@@ -169,6 +190,10 @@ mod tests {
         assert_eq!(t, Matrix::from_rows(&[[-1.0], [1.0]]));
         assert_eq!(per_class(t, 2), Matrix::from_rows(&[[1.0, -1.0], [-1.0, 1.0]]));
         assert_eq!(targets(&[2], 3), Matrix::from_rows(&[[-1.0, -1.0, 1.0]]));
-        assert_eq!(balanced(&Labels::from_names(["a", "a", "a", "b"])), [2.0 / 3.0, 2.0 / 3.0, 2.0 / 3.0, 2.0]);
+        let labels = Labels::from_names(["a", "a", "a", "b"]);
+        assert_eq!(balanced(&labels), [2.0 / 3.0, 2.0 / 3.0, 2.0 / 3.0, 2.0]);
+        assert_eq!(row_weights(&labels, None, false), None);
+        assert_eq!(row_weights(&labels, Some(&[1.0, 0.0, 3.0, 8.0]), true).unwrap(), [1.5, 0.0, 4.5, 6.0]);
+        assert_eq!(row_weights(&labels, Some(&[1.0, 0.0, 3.0, 8.0]), false).unwrap(), [1.0, 0.0, 3.0, 8.0]);
     }
 }

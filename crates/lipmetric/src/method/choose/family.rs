@@ -10,8 +10,9 @@ use crate::{Error, Matrix, Metric, Result, linalg};
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::method) enum Family {
     /// The within-class Mahalanobis metric, Lip^I by near pairs, the metric of a smooth function's gradients and, where they are
-    /// cheap, NCA by the likelihood and LMNN: by themselves and mixed with the Euclidean metric. Of these the listed ones.
-    Local(Vec<MetricKind>),
+    /// cheap, NCA by the likelihood and LMNN: by themselves and mixed with the Euclidean metric in these shares. Of these the listed
+    /// ones.
+    Local(Vec<MetricKind>, &'static [f64]),
     /// Lip^D or Lip^I in several forms.
     Forms(Box<Forms>),
 }
@@ -67,6 +68,9 @@ impl Member {
 const NEAR: [f64; 4] = [0.5, 0.2, 0.05, 0.01];
 /// Shares of the Euclidean metric, largest first.
 const SHARES: [f64; 5] = [0.7, 0.5, 0.3, 0.15, 0.0];
+/// Features, at most, of metrics that are mixed with the Euclidean one: a mixture needs as many directions as there are features, and
+/// its factor takes the time of their third power. A metric that is learned has no more directions than there are rows.
+const MIXED: usize = 1000;
 /// How often gradients are taken.
 const ROUNDS: usize = 2;
 /// The gap at which a metric is good enough to be judged.
@@ -78,8 +82,6 @@ const SHRUNK: f64 = 0.1;
 /// NCA and LMNN are tried where the squared number of rows times that of features is at most this: a step takes about so many
 /// multiplications, and learning both shall take some tenths of a second.
 const CHEAP: usize = 3_000_000;
-/// The gap at which LMNN is good enough to be judged.
-const LMNN_GAP: f64 = 1e-2;
 const LMNN_STEPS: usize = 100;
 
 fn likely() -> Nca {
@@ -94,18 +96,19 @@ fn near() -> LipLocal {
 impl Family {
     /// The listed metrics, or where none are listed all that rows of this number and width allow for.
     pub(in crate::method) fn local(wanted: &[MetricKind], data: &Training<'_>) -> Self {
+        let shares: &'static [f64] = if data.x.cols() <= MIXED { &SHARES } else { &[0.0] };
         if !wanted.is_empty() {
-            return Self::Local(wanted.to_vec());
+            return Self::Local(wanted.to_vec(), shares);
         }
         let work = data.x.rows().saturating_mul(data.x.rows()).saturating_mul(data.x.cols());
         let slow = |kind: &MetricKind| matches!(kind, MetricKind::Nca | MetricKind::Lmnn);
-        Self::Local(MetricKind::TRIED.iter().copied().filter(|kind| work <= CHEAP || !slow(kind)).collect())
+        Self::Local(MetricKind::TRIED.iter().copied().filter(|kind| work <= CHEAP || !slow(kind)).collect(), shares)
     }
 
     /// What is tried, where an option decides it.
     pub(super) fn describe(&self) -> Option<String> {
         match self {
-            Self::Local(_) => None,
+            Self::Local(..) => None,
             Self::Forms(forms) => Some(forms.describe()),
         }
     }
@@ -113,7 +116,7 @@ impl Family {
     /// What is taken unless another one is shown to be better.
     pub(super) fn usual(&self) -> Traits {
         match self {
-            Self::Local(_) => Traits::euclidean(),
+            Self::Local(..) => Traits::euclidean(),
             Self::Forms(forms) => forms.usual(),
         }
     }
@@ -121,7 +124,7 @@ impl Family {
     /// Rows to choose by, at most, and about how many predictions are enough: small tables are dealt to folds several times.
     pub(super) fn effort(&self) -> (usize, usize) {
         match self {
-            Self::Local(_) => (2000, 1000),
+            Self::Local(..) => (2000, 1000),
             Self::Forms(forms) => forms.effort(),
         }
     }
@@ -129,48 +132,38 @@ impl Family {
     /// The shares of the Euclidean metric that each member is mixed with.
     pub(super) fn shares(&self) -> &'static [f64] {
         match self {
-            Self::Local(_) => &SHARES,
+            Self::Local(_, shares) => shares,
             Self::Forms(_) => &[0.0],
         }
     }
 
     /// All members, learned from these rows.
     pub(super) fn members(&self, data: &Training<'_>, observer: &mut dyn Observer) -> Result<Vec<Member>> {
-        match self {
-            Self::Local(wanted) => {
-                let wants = |kind: MetricKind| wanted.contains(&kind);
-                let member = |traits, metric| Member { traits, metric, slack: None, weights: Vec::new(), unit_c: None };
-                let mut out = Vec::new();
-                if wants(MetricKind::Within) {
-                    out.push(member(Traits::plain(MetricKind::Within, None), within(data)?.metric));
-                }
-                if wants(MetricKind::LipLocal) {
-                    let fits = near().along(data, &NEAR, false, observer)?;
-                    let local =
-                        |(&c, fit): (&f64, Fit)| member(Traits::plain(MetricKind::LipLocal, Some(c)), fit.metric);
-                    out.extend(NEAR.iter().zip(fits).map(local));
-                }
-                if wants(MetricKind::Agop) {
-                    let metrics = by_gradients(data, observer)?;
-                    let agop = |rounds| Traits { rounds: Some(rounds), ..Traits::plain(MetricKind::Agop, None) };
-                    out.extend((1..).zip(metrics).map(|(rounds, metric)| member(agop(rounds), metric)));
-                }
-                // A fold in which a class has a single row may leave nothing to learn.
-                let learned =
-                    |fit: Result<Fit>| fit.map_or_else(|_| Metric::euclidean(data.x.cols()), |fit| fit.metric);
-                if wants(MetricKind::Nca) {
-                    let metric = learned(likely().fit(data, observer));
-                    out.push(member(Traits::plain(MetricKind::Nca, None), metric));
-                }
-                if wants(MetricKind::Lmnn) {
-                    let lmnn = Lmnn::new().tolerance(LMNN_GAP).max_iterations(LMNN_STEPS);
-                    let metric = learned(lmnn.fit(data, observer));
-                    out.push(member(Traits::plain(MetricKind::Lmnn, None), metric));
-                }
-                Ok(out)
+        self.members_of(data, &|_| true, observer)
+    }
+
+    /// The members that are still needed; of forms of Lip always all, as they are found along one path.
+    pub(super) fn members_of(
+        &self,
+        data: &Training<'_>,
+        needed: &dyn Fn(&Traits) -> bool,
+        observer: &mut dyn Observer,
+    ) -> Result<Vec<Member>> {
+        let wanted = match self {
+            Self::Local(wanted, _) => wanted,
+            Self::Forms(forms) => return forms.members(data, observer),
+        };
+        let mut out = Vec::new();
+        for &kind in MetricKind::TRIED.iter().filter(|kind| wanted.contains(kind)) {
+            let roster: Vec<Traits> = roster(kind).into_iter().filter(needed).collect();
+            if roster.is_empty() {
+                continue;
             }
-            Self::Forms(forms) => forms.members(data, observer),
+            let metrics = learned(kind, &roster, data, observer)?;
+            let member = |(traits, metric)| Member { traits, metric, slack: None, weights: Vec::new(), unit_c: None };
+            out.extend(roster.into_iter().zip(metrics).map(member));
         }
+        Ok(out)
     }
 
     /// The chosen metric, with this share of the Euclidean one, learned from all rows.
@@ -183,16 +176,16 @@ impl Family {
     ) -> Result<Fit> {
         let fit = match (self, traits.c_rel) {
             (Self::Forms(forms), _) => return forms.finish(traits, unit_c, data, observer),
-            (Self::Local(_), Some(c)) => near().c_rel(c).fit(data, observer)?,
-            (Self::Local(_), None) if traits.what == MetricKind::Within => within(data)?,
-            (Self::Local(_), None) if traits.what == MetricKind::Agop => {
+            (Self::Local(..), Some(c)) => near().c_rel(c).fit(data, observer)?,
+            (Self::Local(..), None) if traits.what == MetricKind::Within => within(data)?,
+            (Self::Local(..), None) if traits.what == MetricKind::Agop => {
                 let rounds = traits.rounds.unwrap_or(ROUNDS);
                 let fits = Agop::new().rounds(rounds).path(data, observer)?;
                 fits.into_iter().next_back().ok_or_else(|| Error::data("no gradients could be taken"))?
             }
-            (Self::Local(_), None) if traits.what == MetricKind::Nca => likely().fit(data, observer)?,
-            (Self::Local(_), None) if traits.what == MetricKind::Lmnn => Lmnn::new().fit(data, observer)?,
-            (Self::Local(_), None) => return Euclidean::new().fit(data, observer),
+            (Self::Local(..), None) if traits.what == MetricKind::Nca => likely().fit(data, observer)?,
+            (Self::Local(..), None) if traits.what == MetricKind::Lmnn => Lmnn::new().fit(data, observer)?,
+            (Self::Local(..), None) => return Euclidean::new().fit(data, observer),
         };
         if euclid == 0.0 {
             return Ok(Fit::new(fit.metric, fit.outcome));
@@ -210,14 +203,53 @@ impl Family {
     }
 }
 
-/// The metrics of a smooth function's gradients, one for each round. Where the function changes nowhere it is the last one that there
-/// was, the Euclidean one at first.
-fn by_gradients(data: &Training<'_>, observer: &mut dyn Observer) -> Result<Vec<Metric>> {
-    let fits = Agop::new().rounds(ROUNDS).path(data, observer).unwrap_or_default();
-    let mut out: Vec<Metric> = fits.into_iter().map(|fit| fit.metric).collect();
-    let last = out.last().cloned().unwrap_or_else(|| Metric::euclidean(data.x.cols()));
-    out.resize(ROUNDS, last);
-    Ok(out)
+/// The members of a kind.
+fn roster(kind: MetricKind) -> Vec<Traits> {
+    match kind {
+        MetricKind::LipLocal => NEAR.iter().map(|&c| Traits::plain(kind, Some(c))).collect(),
+        MetricKind::Agop => {
+            (1..=ROUNDS).map(|rounds| Traits { rounds: Some(rounds), ..Traits::plain(kind, None) }).collect()
+        }
+        _ => vec![Traits::plain(kind, None)],
+    }
+}
+
+/// These members of a kind, learned from these rows.
+fn learned(
+    kind: MetricKind,
+    roster: &[Traits],
+    data: &Training<'_>,
+    observer: &mut dyn Observer,
+) -> Result<Vec<Metric>> {
+    // A fold in which a class has a single row may leave nothing to learn.
+    let or_plain = |fit: Result<Fit>| vec![fit.map_or_else(|_| Metric::euclidean(data.x.cols()), |fit| fit.metric)];
+    Ok(match kind {
+        MetricKind::LipLocal => {
+            let trade_offs: Vec<f64> = roster.iter().filter_map(|traits| traits.c_rel).collect();
+            let fits = near().along(data, &trade_offs, false, observer)?;
+            fits.into_iter().map(|fit| fit.metric).collect()
+        }
+        MetricKind::Agop => {
+            let rounds: Vec<usize> = roster.iter().filter_map(|traits| traits.rounds).collect();
+            by_gradients(data, &rounds, observer)
+        }
+        // The folds average over what one part of the rows says of the number of steps.
+        MetricKind::Nca => or_plain(likely().fit_by(data, 1, observer)),
+        MetricKind::Lmnn => or_plain(Lmnn::new().tolerance(GAP).max_iterations(LMNN_STEPS).fit(data, observer)),
+        _ => vec![within(data)?.metric],
+    })
+}
+
+/// The metrics of a smooth function's gradients after these numbers of rounds, ascending. Where the function changes nowhere it is
+/// the last one that there was, the Euclidean one at first.
+fn by_gradients(data: &Training<'_>, rounds: &[usize], observer: &mut dyn Observer) -> Vec<Metric> {
+    let most = rounds.last().copied().unwrap_or(1);
+    let fits = Agop::new().rounds(most).path(data, observer).unwrap_or_default();
+    let after = |&round: &usize| {
+        let fit = fits.get(round - 1).or(fits.last());
+        fit.map_or_else(|| Metric::euclidean(data.x.cols()), |fit| fit.metric.clone())
+    };
+    rounds.iter().map(after).collect()
 }
 
 /// The Mahalanobis metric of the covariance within the classes, shrunk a little.
@@ -243,4 +275,28 @@ fn within(data: &Training<'_>) -> Result<Fit> {
     let (root, _) = linalg::roots(&covariance, 1e-14)?;
     let outcome = Euclidean::new().fit(data, &mut crate::solver::Silent)?.outcome;
     Ok(Fit::new(frame.metric(&root)?, outcome))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Labels;
+    use crate::solver::Silent;
+
+    #[test]
+    fn members_that_are_not_needed_are_left_out_and_the_others_are_the_same() {
+        let x = Matrix::from_vec(40, 3, (0..120).map(|k| (1.7 * f64::from(k)).sin()).collect()).unwrap();
+        let y = Labels::from_names((0..40).map(|i| if x[(i, 0)] + x[(i, 1)] > 0.2 { "a" } else { "b" }));
+        let data = Training::new(&x, &y).unwrap();
+        let family = Family::local(&[], &data);
+        let all = family.members(&data, &mut Silent).unwrap();
+        assert_eq!(all.len(), 1 + NEAR.len() + ROUNDS + 2);
+        let needed = |t: &Traits| t.rounds == Some(2) || matches!(t.what, MetricKind::Within | MetricKind::Lmnn);
+        let some = family.members_of(&data, &needed, &mut Silent).unwrap();
+        assert_eq!(some.len(), 3);
+        for member in some {
+            let same = all.iter().find(|m| m.traits == member.traits).unwrap();
+            assert_eq!(same.metric, member.metric);
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! Metric and function together: votes and smooth functions of every distance, judged on rows that they have not seen.
 
-use super::family::{Family, Member};
+use super::family::{Family, Member, Traits};
 use super::judge::{Ballot, Candidate, candidates};
 use super::mix::unit;
 use super::score::{Score, Told, goodness};
@@ -52,10 +52,14 @@ impl Ask<'_> {
 
 /// How each arm did on each row.
 pub(super) struct Race {
+    /// The learned distances, by the number that candidates call them by.
+    roster: Vec<Traits>,
     pub(super) candidates: Vec<Candidate>,
     pub(super) arms: Vec<Arm>,
     /// Which arms have been judged on all folds.
     pub(super) alive: Vec<bool>,
+    /// Which have been judged in some rounds and then given up: their figures are of these rounds.
+    pub(super) given_up: Vec<bool>,
     /// `good[arm][row]`, in the mean over the times that the row was held out.
     pub(super) good: Vec<Vec<f64>>,
     /// The same by the predicted class alone.
@@ -80,6 +84,9 @@ const FIRST: usize = 4;
 /// Of many rows at least so many are kept, and so many of the Euclidean distance.
 const KEPT: usize = 8;
 const KEPT_PLAIN: usize = 4;
+/// Standard errors of the paired difference to the best, beyond which an arm has no part in further rounds of folds: as many as
+/// decide in the end.
+const BEHIND: f64 = 1.0;
 /// Settings by which other distances than the Euclidean are tried: its best.
 const SETTINGS: usize = 8;
 /// Shares of the Euclidean distance that smooth functions are tried with: fewer than votes, as each takes longer.
@@ -106,29 +113,37 @@ impl Distances {
 /// All distances of a fold.
 struct Fold<'a> {
     plain: Distances,
-    learned: Vec<Distances>,
+    /// By member; none where it is not needed any more.
+    learned: Vec<Option<Distances>>,
     labels: &'a Labels,
     weights: Option<Vec<f64>>,
 }
 
 impl<'a> Fold<'a> {
-    fn new(training: &Training<'a>, members: &[Member], queries: &Matrix, ask: &Ask<'_>) -> Result<Self> {
+    fn new(
+        training: &Training<'a>,
+        (roster, members): (&[Traits], &[Member]),
+        queries: &Matrix,
+        ask: &Ask<'_>,
+    ) -> Result<Self> {
         let plain = Distances::new(training.x, queries, ask.smooth.is_some());
-        let of = |member: &Member| -> Result<Distances> {
+        let of = |traits: &Traits| -> Result<Option<Distances>> {
+            let Some(member) = members.iter().find(|m| m.traits == *traits) else { return Ok(None) };
             let rows = member.metric.transform(training.x)?;
-            Ok(Distances::new(&rows, &member.metric.transform(queries)?, ask.smooth.is_some()))
+            Ok(Some(Distances::new(&rows, &member.metric.transform(queries)?, ask.smooth.is_some())))
         };
-        let learned = members.iter().map(of).collect::<Result<_>>()?;
-        let given = training.weights.filter(|w| w.iter().all(|w| *w > 0.0)).map(<[f64]>::to_vec);
-        let weights = if ask.smooth.is_some_and(|s| s.balanced) { Some(smooth::balanced(training.y)) } else { given };
+        let learned = roster.iter().map(of).collect::<Result<_>>()?;
+        let weights = smooth::row_weights(training.y, training.weights, ask.smooth.is_some_and(|s| s.balanced));
         Ok(Self { plain, learned, labels: training.y, weights })
     }
 
     fn mixed(&self, candidate: &Candidate, part: fn(&Distances) -> &Matrix) -> Cow<'_, Matrix> {
         let plain = part(&self.plain);
-        let Some(member) = candidate.member else { return Cow::Borrowed(plain) };
+        let Some(learned) = candidate.member.and_then(|m| self.learned[m].as_ref()) else {
+            return Cow::Borrowed(plain);
+        };
         let share = candidate.euclid;
-        let mut out = part(&self.learned[member]).clone();
+        let mut out = part(learned).clone();
         let both = out.as_mut_slice().iter_mut().zip(plain.as_slice());
         both.for_each(|(l, e)| *l = (1.0 - share) * *l + share * e);
         Cow::Owned(out)
@@ -219,7 +234,9 @@ pub(super) fn judge(
                 split.test.iter().for_each(|&i| race.fold[i] = at);
             }
             let part = Part::of(data, &split.train);
-            let learned = part.training().and_then(|training| Ok((training, family.members(&training, watch)?)));
+            let learned = part.training().and_then(|training| {
+                Ok((training, family.members_of(&training, &|traits| race.needs(traits), watch)?))
+            });
             if watch.stop.is_some() {
                 race.take(&round, data, ask)?;
                 break 'rounds;
@@ -233,8 +250,10 @@ pub(super) fn judge(
             };
             if race.candidates.is_empty() {
                 race.candidates = candidates(family, &members);
+                race.roster = members.iter().map(|member| member.traits).collect();
             }
-            let fold = Fold::new(&training, &members, &data.x.select_rows(&split.test), ask)?;
+            let queries = data.x.select_rows(&split.test);
+            let fold = Fold::new(&training, (&race.roster, &members), &queries, ask)?;
             race.run(&fold, &split.test, ask, &mut round, data)?;
             split.test.iter().for_each(|&i| round.held[i] = true);
             let arms = race.alive.iter().filter(|a| **a).count();
@@ -246,6 +265,9 @@ pub(super) fn judge(
             ));
         }
         race.take(&round, data, ask)?;
+        if repeat + 1 < repeats {
+            race.winnow(&row_weights(data, ask.score));
+        }
     }
     let judged = race.times.iter().any(|t| *t > 0.0);
     Ok(if judged { Ok(race.averaged()) } else { Err(why) })
@@ -254,9 +276,11 @@ pub(super) fn judge(
 impl Race {
     fn new(n: usize, folds: usize, repeats: usize) -> Self {
         Self {
+            roster: Vec::new(),
             candidates: Vec::new(),
             arms: Vec::new(),
             alive: Vec::new(),
+            given_up: Vec::new(),
             good: Vec::new(),
             right: Vec::new(),
             radius: Vec::new(),
@@ -273,6 +297,7 @@ impl Race {
         let n = self.fold.len();
         self.arms.push(Arm { candidate, how });
         self.alive.push(true);
+        self.given_up.push(false);
         self.good.push(vec![0.0; n]);
         self.right.push(vec![0.0; n]);
         self.radius.push(0.0);
@@ -290,12 +315,12 @@ impl Race {
         data: &Training<'_>,
     ) -> Result<()> {
         let first = self.arms.is_empty();
-        for candidate in 0..self.candidates.len() {
-            if ask.neighbours.is_empty() {
-                break;
-            }
+        for candidate in 0..if ask.neighbours.is_empty() { 0 } else { self.candidates.len() } {
             if first {
                 ask.neighbours.iter().for_each(|&k| _ = self.add(candidate, How::Votes(k)));
+            }
+            if self.of(candidate, false).is_empty() {
+                continue;
             }
             let told = fold.votes(&self.candidates[candidate], ask);
             let from = candidate * ask.neighbours.len();
@@ -304,10 +329,7 @@ impl Race {
         let Some(spec) = ask.smooth else { return Ok(()) };
         if !first {
             for candidate in 0..self.candidates.len() {
-                let arms: Vec<usize> = (0..self.arms.len())
-                    .filter(|&a| self.alive[a] && self.arms[a].smooth() && self.arms[a].candidate == candidate)
-                    .collect();
-                self.say(fold, rows, round, &arms)?;
+                self.say(fold, rows, round, &self.of(candidate, true))?;
             }
             return Ok(());
         }
@@ -333,6 +355,46 @@ impl Race {
             self.dropped = true;
         }
         Ok(())
+    }
+
+    /// The arms of a distance that are still judged.
+    fn of(&self, candidate: usize, smooth: bool) -> Vec<usize> {
+        self.alive(|arm| arm.candidate == candidate && arm.smooth() == smooth)
+    }
+
+    /// Whether a learned distance is still judged.
+    fn needs(&self, traits: &Traits) -> bool {
+        let own = |arm: &Arm| self.candidates[arm.candidate].traits == *traits;
+        self.arms.is_empty() || !self.alive(own).is_empty()
+    }
+
+    /// Gives up, after a round, what is worse than the best by more than [`BEHIND`] standard errors: it would not be chosen after
+    /// further rounds. Of what is taken unless another one is better, some are kept.
+    fn winnow(&mut self, weight: &[f64]) {
+        let alive = self.alive(|_| true);
+        let standing = self.standing(&self.good);
+        let best = standing.best(alive.iter().copied(), weight);
+        let behind = |arm: &usize| {
+            let (gap, error) = standing.difference(best, *arm, weight);
+            gap > BEHIND * error
+        };
+        let mut lost: Vec<usize> = alive.into_iter().filter(behind).collect();
+        let mut usual = self.usual(true);
+        usual.sort_by(|&a, &b| standing.mean(b, weight).total_cmp(&standing.mean(a, weight)));
+        usual.truncate(KEPT_PLAIN);
+        usual.extend(self.usual(false));
+        lost.retain(|arm| !usual.contains(arm));
+        for arm in lost {
+            (self.alive[arm], self.given_up[arm]) = (false, true);
+            self.average(arm);
+        }
+    }
+
+    /// Turns what an arm has gathered into means over the times that each row was held out.
+    fn average(&mut self, arm: usize) {
+        for row in [&mut self.good[arm], &mut self.right[arm]] {
+            row.iter_mut().zip(&self.times).for_each(|(g, t)| *g /= t.max(1.0));
+        }
     }
 
     /// Lets smooth arms of one distance predict a fold.
@@ -392,8 +454,10 @@ impl Race {
     }
 
     fn averaged(mut self) -> Self {
-        for row in self.good.iter_mut().chain(&mut self.right) {
-            row.iter_mut().zip(&self.times).for_each(|(g, t)| *g /= t.max(1.0));
+        for arm in 0..self.arms.len() {
+            if !self.given_up[arm] {
+                self.average(arm);
+            }
         }
         self.radius.iter_mut().for_each(|r| *r /= (self.folds * self.repeats) as f64);
         self
@@ -414,4 +478,51 @@ pub(super) fn row_weights(data: &Training<'_>, score: Score) -> Vec<f64> {
         return (0..data.x.rows()).map(given).collect();
     }
     smooth::balanced(data.y).into_iter().enumerate().map(|(i, w)| w * given(i)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::rule::MetricKind;
+    use super::*;
+
+    /// Votes and five smooth functions of the Euclidean distance and two smooth functions of a learned one, each wrong on these rows of
+    /// a hundred.
+    fn race(wrong: &[&[usize]]) -> Race {
+        let mut race = Race::new(100, 5, 2);
+        let learned = Traits { what: MetricKind::Within, ..Traits::euclidean() };
+        let candidate = |member, traits| Candidate { member, traits, euclid: 0.0, unit_c: None };
+        race.candidates = vec![candidate(None, Traits::euclidean()), candidate(Some(0), learned)];
+        race.roster = vec![learned];
+        race.add(0, How::Votes(1));
+        (1..=5).for_each(|k| _ = race.add(0, How::Smooth(Smoothness::new(f64::from(k), 0.1))));
+        (1..=2).for_each(|k| _ = race.add(1, How::Smooth(Smoothness::new(f64::from(k), 0.1))));
+        for (good, wrong) in race.good.iter_mut().zip(wrong) {
+            good.fill(1.0);
+            wrong.iter().for_each(|&i| good[i] = 0.0);
+        }
+        race
+    }
+
+    #[test]
+    fn what_is_far_behind_is_given_up_but_for_some_of_the_reference() {
+        let many: Vec<usize> = (0..30).collect();
+        let more: Vec<usize> = (0..40).collect();
+        let mut race = race(&[&many, &many, &many, &more, &many, &many, &[0], &[1, 2]]);
+        let learned = race.roster[0];
+        race.winnow(&[1.0; 100]);
+        // One error more on three rows that differ is less than one standard error. The reference keeps its votes and its best four.
+        assert_eq!(race.alive, [true, true, true, false, true, true, true, true]);
+        assert!(race.needs(&learned));
+    }
+
+    #[test]
+    fn a_distance_that_is_given_up_is_not_learned_again() {
+        let many: Vec<usize> = (0..30).collect();
+        let mut race = race(&[&[0], &[0], &[1], &[2], &[3], &[4], &many, &many]);
+        let learned = race.roster[0];
+        assert!(race.needs(&learned));
+        race.winnow(&[1.0; 100]);
+        assert_eq!(race.alive, [true, true, true, true, true, true, false, false]);
+        assert!(!race.needs(&learned));
+    }
 }

@@ -127,7 +127,7 @@ pub(super) fn judge(
 
 pub(super) fn candidates(family: &Family, members: &[Member]) -> Vec<Candidate> {
     let mut out = Vec::new();
-    if family.shares().len() > 1 {
+    if matches!(family, Family::Local(..)) {
         out.push(Candidate { member: None, traits: Traits::euclidean(), euclid: 1.0, unit_c: None });
     }
     for (at, member) in members.iter().enumerate() {

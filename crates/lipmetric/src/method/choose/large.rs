@@ -6,7 +6,7 @@ use super::rule::Choice;
 use super::score::{Score, Told, goodness};
 use super::{Chooser, Fit, Part, Training, Watch};
 use crate::classify::smooth::{self, Said};
-use crate::classify::{Calibration, KScore, KnnClassifier, Smoothness, best_k};
+use crate::classify::{Calibration, KScore, Poll, Smoothness, best_k};
 use crate::data::holdouts;
 use crate::neighbours::NeighbourIndex;
 use crate::solver::Status;
@@ -24,6 +24,8 @@ struct Held<'a> {
     ask: &'a Ask<'a>,
     rows: &'a Matrix,
     labels: &'a Labels,
+    /// How much each row that is learned from counts.
+    given: Option<&'a [f64]>,
     queries: &'a Matrix,
     truth: &'a [u32],
     weights: Vec<f64>,
@@ -96,6 +98,7 @@ fn told_again(choice: &mut Choice, race: &Race, arm: usize, again: &Again, rows:
         How::Smooth(smoothness) => choice.chosen.smoothness = Some(smoothness),
     }
     (choice.estimate, choice.rows) = (again.accuracy, rows);
+    choice.score = choice.score.map(|_| again.score);
     (choice.folds, choice.repeats) = (1, 1);
 }
 
@@ -127,7 +130,8 @@ fn learned(
 fn again(arm: &Arm, metric: &Metric, (rest, held): (&Training<'_>, &Training<'_>), ask: &Ask<'_>) -> Result<Again> {
     let (rows, queries) = (metric.transform(rest.x)?, metric.transform(held.x)?);
     let weights = super::joint::row_weights(held, ask.score);
-    let held = Held { ask, rows: &rows, labels: rest.y, queries: &queries, truth: held.y.codes(), weights };
+    let (labels, given, truth) = (rest.y, rest.weights, held.y.codes());
+    let held = Held { ask, rows: &rows, labels, given, queries: &queries, truth, weights };
     match arm.how {
         How::Votes(_) => held.votes(),
         How::Smooth(smoothness) => held.smooth(smoothness),
@@ -141,7 +145,8 @@ fn plain_votes((rest, held): (&Training<'_>, &Training<'_>), ask: &Ask<'_>) -> R
     }
     let plain = Ask { score: Score::Accuracy, ..*ask };
     let weights = vec![1.0; held.x.rows()];
-    let held = Held { ask: &plain, rows: rest.x, labels: rest.y, queries: held.x, truth: held.y.codes(), weights };
+    let (labels, truth) = (rest.y, held.y.codes());
+    let held = Held { ask: &plain, rows: rest.x, labels, given: None, queries: held.x, truth, weights };
     Ok(Some(held.votes()?.accuracy))
 }
 
@@ -155,14 +160,21 @@ impl Held<'_> {
     }
 
     fn votes(&self) -> Result<Again> {
-        let index = NeighbourIndex::new(self.rows.clone())?;
-        let mut knn = KnnClassifier::new(index, self.labels.clone(), 1, self.ask.weights)?;
+        let ks: Vec<usize> = self.ask.neighbours.iter().copied().filter(|k| *k <= self.labels.len()).collect();
+        let most = ks.iter().copied().max().unwrap_or(1);
+        let near = NeighbourIndex::new(self.rows.clone())?.query(self.queries, most)?;
+        let (codes, classes) = (self.labels.codes(), self.labels.classes().len());
+        let mut poll = Poll::new(classes, self.ask.weights);
         let mut found: Vec<(KScore, f64)> = Vec::new();
-        for &k in self.ask.neighbours.iter().filter(|k| **k <= self.labels.len()) {
-            knn = knn.with_k(k)?;
-            let values = if self.ask.score.needs_values() { Some(knn.predict_proba(self.queries)?) } else { None };
-            let told = Told { labels: knn.predict(self.queries)?, values, shares: true };
-            let (score, accuracy) = self.score(&told)?;
+        for &k in &ks {
+            let (mut labels, mut shares) = (Vec::with_capacity(near.len()), vec![0.0; near.len() * classes]);
+            for (q, shares) in shares.chunks_exact_mut(classes.max(1)).enumerate() {
+                let voters = near.indices(q)[..k].iter().map(|&j| codes[j]);
+                labels.push(poll.winner(voters, &near.squared_distances(q)[..k]));
+                poll.shares(shares);
+            }
+            let values = Some(Matrix::from_vec(near.len(), classes, shares)?);
+            let (score, accuracy) = self.score(&Told { labels, values, shares: true })?;
             found.push((KScore::new(k, score), accuracy));
         }
         let scores: Vec<KScore> = found.iter().map(|f| f.0).collect();
@@ -176,7 +188,7 @@ impl Held<'_> {
     fn smooth(&self, near: Smoothness) -> Result<Again> {
         let spec = self.ask.smooth.unwrap_or_default();
         let tried = spec.near(near);
-        let weights = spec.balanced.then(|| smooth::balanced(self.labels));
+        let weights = smooth::row_weights(self.labels, self.given, spec.balanced);
         let functions = smooth::fit_all(self.rows, self.labels, weights.as_deref(), &tried)?;
         let mut said = Vec::with_capacity(tried.len());
         for function in &functions {

@@ -112,7 +112,7 @@ impl Method for Auto {
 pub(super) fn fit(family: &Family, seed: u64, data: &Training<'_>, observer: &mut dyn Observer) -> Result<Fit> {
     let serves = match (family, data.serves) {
         // Without learned values the extension of the labels is the nearest neighbour.
-        (Family::Local(_), Serves::Extension { .. }) => ONE_NEIGHBOUR,
+        (Family::Local(..), Serves::Extension { .. }) => ONE_NEIGHBOUR,
         (_, Serves::Function { neighbours, weights, .. }) => Serves::Votes { neighbours, weights },
         (_, serves) => serves,
     };

@@ -16,19 +16,19 @@ pub(super) struct Picked {
 }
 
 impl Race {
-    fn standing<'a>(&'a self, good: &'a [Vec<f64>]) -> Standing<'a> {
+    pub(super) fn standing<'a>(&'a self, good: &'a [Vec<f64>]) -> Standing<'a> {
         // What was given up after the first fold was so by that fold: it can tell nothing of what is left.
         let first = usize::from(self.dropped);
         Standing { good, fold: &self.fold, folds: first..self.folds }
     }
 
-    fn alive(&self, wanted: impl Fn(&Arm) -> bool) -> Vec<usize> {
+    pub(super) fn alive(&self, wanted: impl Fn(&Arm) -> bool) -> Vec<usize> {
         (0..self.arms.len()).filter(|&a| self.alive[a] && wanted(&self.arms[a])).collect()
     }
 
     /// What is taken unless another one is shown to be better: votes under the Euclidean distance, or the better of the smooth
     /// functions of the Euclidean distance and of their own gradients'.
-    fn usual(&self, smooth: bool) -> Vec<usize> {
+    pub(super) fn usual(&self, smooth: bool) -> Vec<usize> {
         let own = |arm: &Arm| smooth && self.candidates[arm.candidate].traits.what == MetricKind::Agop;
         self.alive(|arm| (arm.candidate == 0 || own(arm)) && arm.smooth() == smooth)
     }
@@ -85,6 +85,7 @@ impl Race {
             folds: self.folds,
             repeats: self.repeats,
             neighbours: (!votes.is_empty()).then(|| right.mean(right.best(votes, &counts), &counts)),
+            score: (ask.score != Score::Accuracy).then(|| self.standing(&self.good).mean(arm, &weight)),
             tried: self.tried(&right, &counts),
         };
         Ok(Picked { arm, choice, calibration: self.calibration(arm, data)? })
@@ -110,12 +111,14 @@ impl Race {
         }
     }
 
-    /// Each distance with its best votes and its best smooth function.
+    /// Each distance with its best votes and its best smooth function, also of those that were given up after some rounds.
     fn tried(&self, right: &Standing<'_>, counts: &[f64]) -> Vec<Judged> {
         let mut out = Vec::new();
         for candidate in 0..self.candidates.len() {
             for smooth in [false, true] {
-                let arms = self.alive(|arm| arm.candidate == candidate && arm.smooth() == smooth);
+                let own = |arm: &Arm| arm.candidate == candidate && arm.smooth() == smooth;
+                let judged = |a: &usize| (self.alive[*a] || self.given_up[*a]) && own(&self.arms[*a]);
+                let arms: Vec<usize> = (0..self.arms.len()).filter(judged).collect();
                 if !arms.is_empty() {
                     let best = right.best(arms, counts);
                     out.push(self.judged(best, right.mean(best, counts)));

@@ -105,6 +105,9 @@ pub struct Choice {
     /// neighbours; where functions other than votes were judged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub neighbours: Option<f64>,
+    /// The score of what was chosen on the same rows, where it was not chosen by the accuracy: as optimistic as that is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub score: Option<f64>,
     /// Everything that was tried.
     pub tried: Vec<Judged>,
 }
@@ -129,6 +132,7 @@ impl Choice {
             folds: 0,
             repeats: 0,
             neighbours: None,
+            score: None,
             tried: Vec::new(),
         }
     }
@@ -187,6 +191,7 @@ pub(super) fn choose(scores: &Scores, usual: Traits) -> (Candidate, Choice) {
         folds: scores.folds,
         repeats: scores.repeats,
         neighbours: None,
+        score: None,
         tried: tried.collect(),
     };
     (candidate, choice)

@@ -11,7 +11,7 @@ use std::ops::ControlFlow;
 /// How much of each class is learned from while the number of steps is chosen; the others tell when to stop.
 const SHARE: f64 = 0.8;
 /// Times that rows are held out.
-const REPEATS: usize = 3;
+pub(super) const REPEATS: usize = 3;
 /// Rows that tell when to stop, at most, each time: enough for a standard error of some hundredths.
 const ROWS: usize = 1000;
 /// A search ends after so many steps that do not help.
@@ -28,9 +28,14 @@ pub(super) struct Chosen {
     pub(super) halt: Option<Halt>,
 }
 
-/// Chooses the number of steps by rows that the search does not see; nothing where none can be held out.
-pub(super) fn choose(nca: &Nca, data: &Training<'_>, observer: &mut dyn Observer) -> Result<Option<Chosen>> {
-    let Ok(splits) = holdouts(data.y, SHARE, REPEATS, 0) else { return Ok(None) };
+/// Chooses the number of steps by rows that the search does not see, so many times; nothing where none can be held out.
+pub(super) fn choose(
+    nca: &Nca,
+    data: &Training<'_>,
+    repeats: usize,
+    observer: &mut dyn Observer,
+) -> Result<Option<Chosen>> {
+    let Ok(splits) = holdouts(data.y, SHARE, repeats, 0) else { return Ok(None) };
     let mut out = Chosen { steps: 0, done: 0, halt: None };
     let mut paths: Vec<Vec<f64>> = Vec::new();
     for split in splits {

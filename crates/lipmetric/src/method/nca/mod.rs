@@ -132,6 +132,13 @@ impl Method for Nca {
     }
 
     fn fit(&self, data: &Training<'_>, observer: &mut dyn Observer) -> Result<Fit> {
+        self.fit_by(data, held_out::REPEATS, observer)
+    }
+}
+
+impl Nca {
+    /// The same, where the number of steps is chosen by so many parts of the rows.
+    pub(super) fn fit_by(&self, data: &Training<'_>, repeats: usize, observer: &mut dyn Observer) -> Result<Fit> {
         self.check()?;
         data.check_for(self)?;
         let observer = &mut Timed::new(observer);
@@ -145,7 +152,7 @@ impl Method for Nca {
         if search.scale != 1.0 {
             notes.push(scaled(self.loss, search.scale));
         }
-        let chosen = if self.loss == Loss::Log { held_out::choose(self, data, observer)? } else { None };
+        let chosen = if self.loss == Loss::Log { held_out::choose(self, data, repeats, observer)? } else { None };
         let (most, before) = chosen.as_ref().map_or((self.max_iterations, 0), |c| (c.steps, c.done));
         let mut state = search.begin();
         let mut end = search.run(&mut state, most, &mut |iteration, value| {
