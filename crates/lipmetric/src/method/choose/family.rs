@@ -1,6 +1,6 @@
 use super::super::start::coordinates;
 use super::super::{Agop, Euclidean, Fit, LipLocal, Lmnn, Loss, Method, MetricKind, Nca, Training, values};
-use super::forms::Forms;
+use super::forms::{Common, Forms};
 use super::mix::mixed;
 use crate::problem::{Diameter, Slack};
 use crate::solver::Observer;
@@ -169,7 +169,7 @@ impl Family {
                 }
                 Ok(out)
             }
-            Self::Forms(forms) => forms.members(data, observer),
+            Self::Forms(forms) => forms.members(data, &Common::default(), observer),
         }
     }
 
