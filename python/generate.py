@@ -93,9 +93,6 @@ COMMON: list[tuple[str, str, str, str]] = [
     ("callback", "Callable[[dict[str, Any]], Any] | None", "None", "Called with the figures of each step; returning True ends the fit."),
 ]
 
-#: What is asked for elsewhere.
-NOT_OF_THE_FIT = ("unseen", "alpha", "calibrate")
-
 CALIBRATED: list[tuple[str, str, str, str]] = [
     ("alpha", "float", "0.5", "The share of the upper extension, 0 to 1."),
     ("calibrate", "bool", "False", "Whether probabilities are calibrated on held-out rows, for `predict_proba`; it takes five more fits."),
@@ -185,20 +182,16 @@ def estimator(name: str, method: str, title: str, example: str, extension: bool 
         lines += [f"    {parameter} : {kind.replace('Callable[[dict[str, Any]], Any]', 'callable')}, default={default}", wrapped(text, 8)]
     lines += ["", wrapped("The attributes of a fitted estimator are those of :class:`MetricLearner`.", 4), "", "    Examples", "    --------"]
     lines += [f"    {line}" for line in example.splitlines()]
-    lines += ['    """', "", f'    _method = "{method}"', ""]
+    names = ", ".join(f'"{p}"' for p, *_ in own)
+    lines += ['    """', "", f'    _method = "{method}"', f"    _own = frozenset({{{names}}})" if own else "    _own = frozenset[str]()", ""]
     lines += ["    def __init__(", "        self,", "        *,"]
     lines += [f"        {parameter}: {kind} = {default}," for parameter, kind, default, _ in own + others]
     lines += ["    ) -> None:"]
     lines += [f"        self.{parameter} = {parameter}" for parameter, *_ in own + others]
-    names = ", ".join(f'"{p}"' for p, *_ in own)
-    lines += ["", "    @classmethod", "    def _method_parameters(cls) -> frozenset[str]:"]
-    lines += [f"        return frozenset({{{names}}})" if own else "        return frozenset()"]
-    lines += ["", "    def _recipe(self) -> dict[str, Any]:", "        return {"]
     if extension:
-        lines += ['            "classifier": {"classifier": "extension", "alpha": self.alpha, "calibrate": self.calibrate},',
-                  '            "k": 1,', '            "weights": "uniform",']
-    lines += [f'            "{p}": self.{p},' for p, *_ in others if p not in NOT_OF_THE_FIT]
-    lines += ["        }"]
+        lines += ["", "    def _recipe(self) -> dict[str, Any]:", "        recipe = super()._recipe()",
+                  '        classifier = {"classifier": "extension", "alpha": recipe.pop("alpha"), "calibrate": recipe.pop("calibrate")}',
+                  '        return {"classifier": classifier, "k": 1, "weights": "uniform", **recipe}']
     return "\n".join(lines)
 
 

@@ -46,6 +46,8 @@ class Predicting(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A classifier by a fitted model of the library."""
 
     _method: ClassVar[str]
+    #: The parameters of the method; the others say how rows are prepared, what predicts, and how the fit is watched.
+    _own: ClassVar[frozenset[str]] = frozenset()
 
     model_: Model
     classes_: npt.NDArray[Any]
@@ -56,17 +58,13 @@ class Predicting(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     _n_rows: int
 
     def _recipe(self) -> dict[str, Any]:
-        """The parameters that are no parameters of the method."""
-        raise NotImplementedError
+        """The parameters of a fit that are no parameters of the method."""
+        return {name: value for name, value in self.get_params(deep=False).items() if name not in self._own | {"unseen"}}
 
     def _spec(self) -> tuple[dict[str, Any], Any]:
         """The method with its parameters, and where it begins."""
-        own = {name: value for name, value in self.get_params(deep=False).items() if name in self._method_parameters()}
+        own = {name: value for name, value in self.get_params(deep=False).items() if name in self._own}
         return to_spec({"method": self._method}, own, self.classes_)
-
-    @classmethod
-    def _method_parameters(cls) -> frozenset[str]:
-        raise NotImplementedError
 
     def _read(self, X: Any, y: Any) -> tuple[Any, npt.NDArray[Any]]:
         if is_frame(X):

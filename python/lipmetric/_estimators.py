@@ -74,6 +74,7 @@ class AutoMetric(MetricLearner):
     """
 
     _method = "auto"
+    _own = frozenset({"random_state", "scoring", "metrics"})
 
     def __init__(
         self,
@@ -105,23 +106,6 @@ class AutoMetric(MetricLearner):
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.callback = callback
-
-    @classmethod
-    def _method_parameters(cls) -> frozenset[str]:
-        return frozenset({"random_state", "scoring", "metrics"})
-
-    def _recipe(self) -> dict[str, Any]:
-        return {
-            "classifier": self.classifier,
-            "k": self.k,
-            "weights": self.weights,
-            "scaling": self.scaling,
-            "fill": self.fill,
-            "time_limit": self.time_limit,
-            "n_jobs": self.n_jobs,
-            "verbose": self.verbose,
-            "callback": self.callback,
-        }
 
 
 class Lip(MetricLearner):
@@ -204,6 +188,7 @@ class Lip(MetricLearner):
     """
 
     _method = "lip"
+    _own = frozenset({"variant", "slack", "c", "c_rel", "diameter", "anchor", "anchor_weight", "solver", "mu", "rank", "class_weights", "tol", "max_iter", "memory", "random_state"})
 
     def __init__(
         self,
@@ -264,25 +249,6 @@ class Lip(MetricLearner):
         self.verbose = verbose
         self.callback = callback
 
-    @classmethod
-    def _method_parameters(cls) -> frozenset[str]:
-        return frozenset({"variant", "slack", "c", "c_rel", "diameter", "anchor", "anchor_weight", "solver", "mu", "rank", "class_weights", "tol", "max_iter", "memory", "random_state"})
-
-    def _recipe(self) -> dict[str, Any]:
-        return {
-            "classifier": self.classifier,
-            "k": self.k,
-            "weights": self.weights,
-            "scaling": self.scaling,
-            "fill": self.fill,
-            "certificate": self.certificate,
-            "warm_start": self.warm_start,
-            "time_limit": self.time_limit,
-            "n_jobs": self.n_jobs,
-            "verbose": self.verbose,
-            "callback": self.callback,
-        }
-
 
 class LipLocal(MetricLearner):
     """Lip^I by near pairs: margins and distances between neighbours only.
@@ -338,6 +304,7 @@ class LipLocal(MetricLearner):
     """
 
     _method = "lip-local"
+    _own = frozenset({"c_rel", "euclid", "n_neighbors", "rounds", "tol", "max_iter"})
 
     def __init__(
         self,
@@ -375,23 +342,6 @@ class LipLocal(MetricLearner):
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.callback = callback
-
-    @classmethod
-    def _method_parameters(cls) -> frozenset[str]:
-        return frozenset({"c_rel", "euclid", "n_neighbors", "rounds", "tol", "max_iter"})
-
-    def _recipe(self) -> dict[str, Any]:
-        return {
-            "classifier": self.classifier,
-            "k": self.k,
-            "weights": self.weights,
-            "scaling": self.scaling,
-            "fill": self.fill,
-            "time_limit": self.time_limit,
-            "n_jobs": self.n_jobs,
-            "verbose": self.verbose,
-            "callback": self.callback,
-        }
 
 
 class LipRobust(MetricLearner):
@@ -451,6 +401,7 @@ class LipRobust(MetricLearner):
     """
 
     _method = "lip-robust"
+    _own = frozenset({"robust", "n_components", "init", "random_state", "triplet_seed", "max_iter"})
 
     def __init__(
         self,
@@ -490,24 +441,6 @@ class LipRobust(MetricLearner):
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.callback = callback
-
-    @classmethod
-    def _method_parameters(cls) -> frozenset[str]:
-        return frozenset({"robust", "n_components", "init", "random_state", "triplet_seed", "max_iter"})
-
-    def _recipe(self) -> dict[str, Any]:
-        return {
-            "classifier": self.classifier,
-            "k": self.k,
-            "weights": self.weights,
-            "scaling": self.scaling,
-            "fill": self.fill,
-            "warm_start": self.warm_start,
-            "time_limit": self.time_limit,
-            "n_jobs": self.n_jobs,
-            "verbose": self.verbose,
-            "callback": self.callback,
-        }
 
 
 class LMNN(MetricLearner):
@@ -571,6 +504,7 @@ class LMNN(MetricLearner):
     """
 
     _method = "lmnn"
+    _own = frozenset({"n_neighbors", "push", "slack", "n_components", "init", "random_state", "tol", "max_iter"})
 
     def __init__(
         self,
@@ -614,24 +548,6 @@ class LMNN(MetricLearner):
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.callback = callback
-
-    @classmethod
-    def _method_parameters(cls) -> frozenset[str]:
-        return frozenset({"n_neighbors", "push", "slack", "n_components", "init", "random_state", "tol", "max_iter"})
-
-    def _recipe(self) -> dict[str, Any]:
-        return {
-            "classifier": self.classifier,
-            "k": self.k,
-            "weights": self.weights,
-            "scaling": self.scaling,
-            "fill": self.fill,
-            "warm_start": self.warm_start,
-            "time_limit": self.time_limit,
-            "n_jobs": self.n_jobs,
-            "verbose": self.verbose,
-            "callback": self.callback,
-        }
 
 
 class LMML(MetricLearner):
@@ -691,6 +607,7 @@ class LMML(MetricLearner):
     """
 
     _method = "lmml"
+    _own = frozenset({"alpha", "n_components", "init", "random_state", "tol", "max_iter"})
 
     def __init__(
         self,
@@ -730,24 +647,6 @@ class LMML(MetricLearner):
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.callback = callback
-
-    @classmethod
-    def _method_parameters(cls) -> frozenset[str]:
-        return frozenset({"alpha", "n_components", "init", "random_state", "tol", "max_iter"})
-
-    def _recipe(self) -> dict[str, Any]:
-        return {
-            "classifier": self.classifier,
-            "k": self.k,
-            "weights": self.weights,
-            "scaling": self.scaling,
-            "fill": self.fill,
-            "warm_start": self.warm_start,
-            "time_limit": self.time_limit,
-            "n_jobs": self.n_jobs,
-            "verbose": self.verbose,
-            "callback": self.callback,
-        }
 
 
 class NCA(MetricLearner):
@@ -809,6 +708,7 @@ class NCA(MetricLearner):
     """
 
     _method = "nca"
+    _own = frozenset({"loss", "penalty", "n_components", "init", "random_state", "tol", "max_iter"})
 
     def __init__(
         self,
@@ -850,24 +750,6 @@ class NCA(MetricLearner):
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.callback = callback
-
-    @classmethod
-    def _method_parameters(cls) -> frozenset[str]:
-        return frozenset({"loss", "penalty", "n_components", "init", "random_state", "tol", "max_iter"})
-
-    def _recipe(self) -> dict[str, Any]:
-        return {
-            "classifier": self.classifier,
-            "k": self.k,
-            "weights": self.weights,
-            "scaling": self.scaling,
-            "fill": self.fill,
-            "warm_start": self.warm_start,
-            "time_limit": self.time_limit,
-            "n_jobs": self.n_jobs,
-            "verbose": self.verbose,
-            "callback": self.callback,
-        }
 
 
 class MCML(MetricLearner):
@@ -925,6 +807,7 @@ class MCML(MetricLearner):
     """
 
     _method = "mcml"
+    _own = frozenset({"n_components", "init", "random_state", "tol", "max_iter"})
 
     def __init__(
         self,
@@ -962,24 +845,6 @@ class MCML(MetricLearner):
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.callback = callback
-
-    @classmethod
-    def _method_parameters(cls) -> frozenset[str]:
-        return frozenset({"n_components", "init", "random_state", "tol", "max_iter"})
-
-    def _recipe(self) -> dict[str, Any]:
-        return {
-            "classifier": self.classifier,
-            "k": self.k,
-            "weights": self.weights,
-            "scaling": self.scaling,
-            "fill": self.fill,
-            "warm_start": self.warm_start,
-            "time_limit": self.time_limit,
-            "n_jobs": self.n_jobs,
-            "verbose": self.verbose,
-            "callback": self.callback,
-        }
 
 
 class AGOP(MetricLearner):
@@ -1033,6 +898,7 @@ class AGOP(MetricLearner):
     """
 
     _method = "agop"
+    _own = frozenset({"rounds", "width", "ridge", "random_state"})
 
     def __init__(
         self,
@@ -1066,23 +932,6 @@ class AGOP(MetricLearner):
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.callback = callback
-
-    @classmethod
-    def _method_parameters(cls) -> frozenset[str]:
-        return frozenset({"rounds", "width", "ridge", "random_state"})
-
-    def _recipe(self) -> dict[str, Any]:
-        return {
-            "classifier": self.classifier,
-            "k": self.k,
-            "weights": self.weights,
-            "scaling": self.scaling,
-            "fill": self.fill,
-            "time_limit": self.time_limit,
-            "n_jobs": self.n_jobs,
-            "verbose": self.verbose,
-            "callback": self.callback,
-        }
 
 
 class ARML(MetricLearner):
@@ -1139,6 +988,7 @@ class ARML(MetricLearner):
     """
 
     _method = "arml"
+    _own = frozenset({"n_components", "init", "random_state", "triplet_seed", "max_iter"})
 
     def __init__(
         self,
@@ -1176,24 +1026,6 @@ class ARML(MetricLearner):
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.callback = callback
-
-    @classmethod
-    def _method_parameters(cls) -> frozenset[str]:
-        return frozenset({"n_components", "init", "random_state", "triplet_seed", "max_iter"})
-
-    def _recipe(self) -> dict[str, Any]:
-        return {
-            "classifier": self.classifier,
-            "k": self.k,
-            "weights": self.weights,
-            "scaling": self.scaling,
-            "fill": self.fill,
-            "warm_start": self.warm_start,
-            "time_limit": self.time_limit,
-            "n_jobs": self.n_jobs,
-            "verbose": self.verbose,
-            "callback": self.callback,
-        }
 
 
 class Euclidean(MetricLearner):
@@ -1238,6 +1070,7 @@ class Euclidean(MetricLearner):
     """
 
     _method = "euclidean"
+    _own = frozenset[str]()
 
     def __init__(
         self,
@@ -1263,23 +1096,6 @@ class Euclidean(MetricLearner):
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.callback = callback
-
-    @classmethod
-    def _method_parameters(cls) -> frozenset[str]:
-        return frozenset()
-
-    def _recipe(self) -> dict[str, Any]:
-        return {
-            "classifier": self.classifier,
-            "k": self.k,
-            "weights": self.weights,
-            "scaling": self.scaling,
-            "fill": self.fill,
-            "time_limit": self.time_limit,
-            "n_jobs": self.n_jobs,
-            "verbose": self.verbose,
-            "callback": self.callback,
-        }
 
 
 class LipschitzClassifier(MetricLearner):
@@ -1358,6 +1174,7 @@ class LipschitzClassifier(MetricLearner):
     """
 
     _method = "lip"
+    _own = frozenset({"variant", "slack", "c", "c_rel", "diameter", "anchor", "anchor_weight", "solver", "mu", "rank", "class_weights", "tol", "max_iter", "memory", "random_state"})
 
     def __init__(
         self,
@@ -1416,21 +1233,7 @@ class LipschitzClassifier(MetricLearner):
         self.verbose = verbose
         self.callback = callback
 
-    @classmethod
-    def _method_parameters(cls) -> frozenset[str]:
-        return frozenset({"variant", "slack", "c", "c_rel", "diameter", "anchor", "anchor_weight", "solver", "mu", "rank", "class_weights", "tol", "max_iter", "memory", "random_state"})
-
     def _recipe(self) -> dict[str, Any]:
-        return {
-            "classifier": {"classifier": "extension", "alpha": self.alpha, "calibrate": self.calibrate},
-            "k": 1,
-            "weights": "uniform",
-            "scaling": self.scaling,
-            "fill": self.fill,
-            "certificate": self.certificate,
-            "warm_start": self.warm_start,
-            "time_limit": self.time_limit,
-            "n_jobs": self.n_jobs,
-            "verbose": self.verbose,
-            "callback": self.callback,
-        }
+        recipe = super()._recipe()
+        classifier = {"classifier": "extension", "alpha": recipe.pop("alpha"), "calibrate": recipe.pop("calibrate")}
+        return {"classifier": classifier, "k": 1, "weights": "uniform", **recipe}

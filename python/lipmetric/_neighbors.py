@@ -41,10 +41,6 @@ class KNeighborsClassifier(Predicting):
         self.weights = weights
         self.n_jobs = n_jobs
 
-    @classmethod
-    def _method_parameters(cls) -> frozenset[str]:
-        return frozenset()
-
     def _recipe(self) -> dict[str, Any]:
         return {
             "classifier": "nearest",

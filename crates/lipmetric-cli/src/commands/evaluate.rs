@@ -1,5 +1,5 @@
 use super::seen::{self, Seen};
-use super::shared::{BATCH, line_up};
+use super::shared::{BATCH, SplitArgs, line_up};
 use crate::failure::{Failure, Result};
 use crate::input::{DataArgs, KeepArgs, PrepareArgs, RoleArgs};
 use crate::memory;
@@ -9,7 +9,6 @@ use crate::pages::{self, PageArgs};
 use crate::radius::CertifiedArgs;
 use crate::session::Session;
 use lipmetric::Matrix;
-use lipmetric::data::{Split, folds, holdouts};
 use lipmetric::evaluate::{CalibrationBin, ClassScore, Confusion, Reliability, Summary, certified_trials};
 use lipmetric::lipschitz::certified_accuracy;
 use lipmetric::method::Method;
@@ -49,18 +48,8 @@ pub(crate) struct Args {
     prepare: PrepareArgs,
     #[command(flatten)]
     method: MethodArgs,
-    /// Number of train/test splits
-    #[arg(long, value_name = "N", default_value_t = 10, help_heading = "Splits")]
-    repeats: usize,
-    /// Fraction of each class to train on
-    #[arg(long, value_name = "FRACTION", default_value_t = 0.6, help_heading = "Splits")]
-    train_fraction: f64,
-    /// Cross-validation with this many folds instead of repeated splits
-    #[arg(long, value_name = "K", conflicts_with_all = ["repeats", "train_fraction"], help_heading = "Splits")]
-    folds: Option<usize>,
-    /// Seed of the random splits
-    #[arg(long, value_name = "SEED", default_value_t = 0, help_heading = "Splits")]
-    seed: u64,
+    #[command(flatten)]
+    splits: SplitArgs,
     /// Without --model: stop after this many seconds (exit code 4)
     #[arg(long, value_name = "SECONDS", conflicts_with = "model", help_heading = "Splits")]
     time_limit: Option<f64>,
@@ -219,16 +208,14 @@ fn judge_method(args: &Args, session: &Session) -> Result<Report> {
     let start = args.method.start()?;
     let recipe =
         args.prepare.recipe(&spec, args.method.prediction.classifier(&spec, false)?).starting_from(start.as_ref());
-    let (splits, how): (Vec<Split>, String) = match args.folds {
-        Some(k) => (folds(&data.labels, k, args.seed)?, format!("{k}-fold cross-validation")),
-        None => (
-            holdouts(&data.labels, args.train_fraction, args.repeats, args.seed)?,
-            format!(
-                "{}, {} of each class to train",
-                counted(args.repeats, "stratified split", "stratified splits"),
-                args.train_fraction
-            ),
-        ),
+    let protocol = args.splits.protocol();
+    let splits = protocol.splits(&data.labels)?;
+    let how = match protocol.folds {
+        Some(k) => format!("{k}-fold cross-validation"),
+        None => {
+            let splits = counted(protocol.repeats, "stratified split", "stratified splits");
+            format!("{splits}, {} of each class to train", protocol.train_fraction)
+        }
     };
     let asked = args.certified.certification()?;
     memory::check(&recipe.foresee(&data), args.data.max_memory(), &table.origin)?;

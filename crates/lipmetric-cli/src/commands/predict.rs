@@ -83,7 +83,7 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
     check(args, &mut model.classifier)?;
     let predictor = Predictor::new(model)?;
     let explainer = args.neighbours.map(|n| Explainer::new(predictor.model(), n)).transpose()?;
-    args.batches.run(&args.rows, predictor.model(), PREDICTION, session, |batch| {
+    args.batches.out.run(args.batches.source(), &args.rows, predictor.model(), PREDICTION, session, |batch| {
         let rows = args.rows.of(batch);
         let mut columns = if args.proba || args.distance || args.margin || args.value {
             detailed(args, &predictor, &predictor.explain(rows)?)

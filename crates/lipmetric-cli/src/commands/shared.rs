@@ -6,6 +6,7 @@ use crate::input::{DataArgs, IgnoreArgs, KeepArgs, PrepareArgs, ReadArgs, RoleAr
 use crate::outputs;
 use crate::session::Session;
 use lipmetric::data::{Column, Table, Values};
+use lipmetric::evaluate::Protocol;
 use lipmetric::method::Spec;
 use lipmetric::model::{ClassifierSpec, Recipe, Rows};
 use lipmetric::prepare::{ColumnRef, Dataset, Schema, Unseen};
@@ -47,6 +48,30 @@ impl PrepareArgs {
     }
 }
 
+/// On which rows methods are fitted, and on which they are judged.
+#[derive(clap::Args)]
+pub(crate) struct SplitArgs {
+    /// Number of train/test splits
+    #[arg(long, value_name = "N", default_value_t = 10, help_heading = "Splits")]
+    repeats: usize,
+    /// Fraction of each class to train on
+    #[arg(long, value_name = "FRACTION", default_value_t = 0.6, help_heading = "Splits")]
+    train_fraction: f64,
+    /// Cross-validation with this many folds instead of repeated splits
+    #[arg(long, value_name = "K", conflicts_with_all = ["repeats", "train_fraction"], help_heading = "Splits")]
+    folds: Option<usize>,
+    /// Seed of the random splits
+    #[arg(long, value_name = "SEED", default_value_t = 0, help_heading = "Splits")]
+    seed: u64,
+}
+
+impl SplitArgs {
+    pub(crate) fn protocol(&self) -> Protocol {
+        let &Self { repeats, train_fraction, folds, seed } = self;
+        Protocol { train_fraction, repeats, folds, seed }
+    }
+}
+
 /// Rows to take through a model, and where the results go.
 #[derive(clap::Args)]
 pub(crate) struct BatchArgs {
@@ -56,7 +81,7 @@ pub(crate) struct BatchArgs {
     #[arg(long, value_name = "MODEL", help_heading = None::<&str>)]
     pub(crate) model: PathBuf,
     #[command(flatten)]
-    out: OutArgs,
+    pub(crate) out: OutArgs,
 }
 
 /// Where the results of rows go.
@@ -114,16 +139,9 @@ impl NamedArgs {
 }
 
 impl BatchArgs {
-    /// Writes new columns for the rows, batch by batch; see [`OutArgs::run`].
-    pub(crate) fn run(
-        &self,
-        rows: &RowArgs,
-        model: &Model,
-        label: &str,
-        session: &Session,
-        columns: impl Fn(&Table) -> Result<Vec<Column>>,
-    ) -> Result {
-        self.out.run((&self.model, &self.data), rows, model, label, session, columns)
+    /// The model's file, and the rows, as [`OutArgs::run`] wants them.
+    pub(crate) fn source(&self) -> (&Path, &DataArgs) {
+        (&self.model, &self.data)
     }
 }
 

@@ -26,8 +26,6 @@ pub fn path_page(view: &PathView, about: &About) -> Page {
         let points = view.points.iter().filter_map(|p| Some((p.c_rel, read(p)?))).collect();
         Series { dots: true, ..Series::new(name, points, colour, stroke) }
     };
-    let figure = |id: &str, title: &str, says: &str| Figure::new(id, title, 460.0, 300.0).says(says);
-    let plain = Along::new("");
     let objective = [dots("objective", 0, 0, &|p| p.objective)];
     let ratios = [
         dots("margin / diameter", 0, 0, &|p| Some(p.ratio_diameter)),
@@ -42,31 +40,17 @@ pub fn path_page(view: &PathView, about: &About) -> Page {
     if view.folds > 0 {
         figures.push(accuracy(view, &across, mark));
     }
-    figures.push(curves(
-        figure("objective", "Objective", "What is minimised, at each c; every point is certified."),
-        (&across, &plain),
-        &objective,
-        mark,
-    ));
-    figures.push(curves(
-        figure("ratios", "Margin ratios", "Of the training rows. Larger is better separated."),
-        (&across, &plain),
-        &ratios,
-        mark,
-    ));
+    let plain = Along::new("");
     let up = Along::new("").ends(0.0, view.features.max(1) as f64);
-    figures.push(curves(
-        figure("rank", "Rank of the metric", "How many directions the distance sees."),
-        (&across, &up),
-        &rank,
-        mark,
-    ));
-    figures.push(curves(
-        figure("support", "Support pairs", "How many pairs of rows determine each distance."),
-        (&across, &plain),
-        &pairs,
-        mark,
-    ));
+    let drawn: [(&str, &str, &str, &Along, &[Series]); 4] = [
+        ("objective", "Objective", "What is minimised, at each c; every point is certified.", &plain, &objective),
+        ("ratios", "Margin ratios", "Of the training rows. Larger is better separated.", &plain, &ratios),
+        ("rank", "Rank of the metric", "How many directions the distance sees.", &up, &rank),
+        ("support", "Support pairs", "How many pairs of rows determine each distance.", &plain, &pairs),
+    ];
+    figures.extend(drawn.into_iter().map(|(id, title, says, up, series)| {
+        curves(Figure::new(id, title, 460.0, 300.0).says(says), (&across, up), series, mark)
+    }));
     sheet.figures(figures);
     numbers(&mut sheet, view);
     if view.measured < view.rows {

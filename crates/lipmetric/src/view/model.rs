@@ -8,17 +8,6 @@ use crate::robust::{Norm, Radius, Space};
 use crate::{Matrix, Metric, Model, Result};
 use serde::{Deserialize, Serialize};
 
-/// Rows that accuracies are taken from.
-const JUDGED: usize = 4000;
-/// Rows that are certified.
-const CERTIFIED: usize = 600;
-/// Support pairs that are listed.
-const SUPPORT: usize = 40;
-/// Features whose values stand beside a pair.
-const VALUES: usize = 4;
-/// What was tried, the best of it.
-const TRIED: usize = 12;
-
 /// All that a page about a model shows.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct ModelView {
@@ -195,6 +184,10 @@ impl ModelView {
     }
 
     fn list_support(&mut self, model: &Model, rows: &TrainingRows) {
+        /// Support pairs that are listed.
+        const SUPPORT: usize = 40;
+        /// Features whose values stand beside a pair.
+        const VALUES: usize = 4;
         let Some(certificate) = &model.certificate else { return };
         let support = certificate.support();
         self.support_of = support.len();
@@ -251,6 +244,8 @@ fn column_weights(model: &Model) -> Vec<Option<f64>> {
 
 /// The accuracy on rows that were held out or, where none were, of each row by the others, or on the rows themselves.
 fn expected(model: &Model) -> Result<Option<Expected>> {
+    /// Rows that accuracies are taken from.
+    const JUDGED: usize = 4000;
     let one = |accuracy: f64, rows: usize, how: How| Expected { accuracy, band: share_band(accuracy, rows), rows, how };
     if let Some(choice) = model.outcome.choice.as_ref().filter(|c| c.rows > 0) {
         return Ok(Some(one(choice.estimate, choice.rows, How::HeldOut)));
@@ -272,6 +267,8 @@ fn expected(model: &Model) -> Result<Option<Expected>> {
 
 /// How far the model's function holds on its training rows; of a vote, which every row would win, nothing.
 fn own_certified(model: &Model, rows: &TrainingRows) -> Result<Option<Curve>> {
+    /// Rows that are certified.
+    const CERTIFIED: usize = 600;
     if matches!(model.classifier, Classifier::Vote(_)) {
         return Ok(None);
     }
@@ -284,6 +281,8 @@ fn own_certified(model: &Model, rows: &TrainingRows) -> Result<Option<Curve>> {
 
 /// What was tried, the best first, and what was chosen in any case.
 fn tried(choice: &Choice) -> Vec<Tried> {
+    /// What was tried, the best of it.
+    const TRIED: usize = 12;
     let one =
         |judged: &Judged| Tried { what: named(judged), accuracy: judged.accuracy, chosen: *judged == choice.chosen };
     let mut all: Vec<Tried> = choice.tried.iter().map(one).collect();

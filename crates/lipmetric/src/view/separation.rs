@@ -8,14 +8,6 @@ use serde::{Deserialize, Serialize};
 
 /// Rows that are measured: of more, a sample.
 const MEASURED: usize = 4000;
-/// Rows whose distances to each other are counted.
-const COUNTED: usize = 1500;
-/// Bins of a histogram.
-const BINS: usize = 30;
-/// Distances up to this many times their mean have bins of their own; the last bin holds those beyond.
-const REACH: f64 = 3.0;
-/// Points of a curve.
-const POINTS: usize = 80;
 
 /// How far classes are apart under a metric, in relation to how wide they are.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -101,6 +93,8 @@ impl Histogram {
 impl Curve {
     /// The part of all that is at least as large, for values spread over those given; `of` counts those that are none, too.
     pub(crate) fn surviving(mut values: Vec<f64>, of: usize) -> Self {
+        /// Points of a curve.
+        const POINTS: usize = 80;
         values.retain(|v| v.is_finite());
         values.sort_by(f64::total_cmp);
         let Some(&top) = values.last() else { return Self::default() };
@@ -141,6 +135,8 @@ impl Separation {
     /// # Errors
     /// As [`Margins::new`].
     pub fn of(metric: &Metric, x: &Matrix, y: &Labels) -> Result<Self> {
+        /// Rows whose distances to each other are counted.
+        const COUNTED: usize = 1500;
         let rows = sample(y, MEASURED);
         let whole = rows.len() == y.len();
         let (some_x, some_y) = if whole { (x.clone(), y.clone()) } else { (x.select_rows(&rows), y.select(&rows)) };
@@ -172,6 +168,10 @@ fn apart(mapped: &Matrix, i: usize, j: usize) -> f64 {
 
 /// Distances within and between the classes, in units of their mean.
 fn distances(mapped: &Matrix, y: &Labels, rows: &[usize]) -> (Histogram, Histogram) {
+    /// Bins of a histogram.
+    const BINS: usize = 30;
+    /// Distances up to this many times their mean have bins of their own; the last bin holds those beyond.
+    const REACH: f64 = 3.0;
     let each = |f: &mut dyn FnMut(f64, bool)| {
         for (a, &i) in rows.iter().enumerate() {
             for &j in &rows[..a] {

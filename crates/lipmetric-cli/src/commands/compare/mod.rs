@@ -7,6 +7,7 @@ mod paper;
 mod report;
 mod table;
 
+use super::shared::SplitArgs;
 use crate::failure::{Failure, Result};
 use crate::input::{PrepareArgs, ReadArgs, RoleArgs};
 use crate::method::time_limit;
@@ -71,18 +72,8 @@ pub(crate) struct Args {
     roles: RoleArgs,
     #[command(flatten)]
     reading: ReadArgs,
-    /// Number of train/test splits
-    #[arg(long, value_name = "N", default_value_t = 10, help_heading = "Splits")]
-    repeats: usize,
-    /// Fraction of each class to train on
-    #[arg(long, value_name = "FRACTION", default_value_t = 0.6, help_heading = "Splits")]
-    train_fraction: f64,
-    /// Cross-validation with this many folds instead of repeated splits
-    #[arg(long, value_name = "K", conflicts_with_all = ["repeats", "train_fraction"], help_heading = "Splits")]
-    folds: Option<usize>,
-    /// Seed of the random splits
-    #[arg(long, value_name = "SEED", default_value_t = 0, help_heading = "Splits")]
-    seed: u64,
+    #[command(flatten)]
+    splits: SplitArgs,
     /// Stop after this many seconds; the table covers the splits that are complete by then
     #[arg(long, value_name = "SECONDS", help_heading = "Splits")]
     time_limit: Option<f64>,
@@ -156,8 +147,7 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
             recipe: args.prepare.recipe(spec, *classifier).starting_from(start.as_ref()),
         })
         .collect();
-    let protocol =
-        Protocol { train_fraction: args.train_fraction, repeats: args.repeats, folds: args.folds, seed: args.seed };
+    let protocol = args.splits.protocol();
     let supervisor = session.supervisor("fits", limit);
     let comparison = Comparison::certified(&subjects, &entries, &protocol, asked.as_ref(), &supervisor);
     let comparison = match comparison {

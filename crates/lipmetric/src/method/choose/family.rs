@@ -1,6 +1,6 @@
 use super::super::start::coordinates;
 use super::super::{Agop, Euclidean, Fit, LipLocal, Lmnn, Loss, Method, MetricKind, Nca, Training, values};
-use super::forms::Forms;
+use super::forms::{Common, Forms};
 use super::mix::mixed;
 use crate::problem::{Diameter, Slack};
 use crate::solver::Observer;
@@ -151,7 +151,7 @@ impl Family {
     ) -> Result<Vec<Member>> {
         let wanted = match self {
             Self::Local(wanted, _) => wanted,
-            Self::Forms(forms) => return forms.members(data, observer),
+            Self::Forms(forms) => return forms.members(data, &Common::default(), observer),
         };
         let mut out = Vec::new();
         for &kind in MetricKind::TRIED.iter().filter(|kind| wanted.contains(kind)) {

@@ -22,6 +22,17 @@ pub(in crate::method) struct Forms {
 
 type Form = (Variant, Slack, Diameter);
 
+/// What folds have in common where the trade-off of a function is chosen.
+#[derive(Debug, Default)]
+pub(super) struct Common {
+    /// `c_max` of each form, from all rows, by the sum of their weights: with a slack per row it takes longer than a fit.
+    ceilings: Vec<Option<f64>>,
+    /// Whether each member has a trade-off of its own, so that some can be given up, ...
+    pub(super) screens: bool,
+    /// ... and which of them were.
+    pub(super) given_up: Vec<bool>,
+}
+
 /// Trade-offs where nothing else is chosen, and where the form of the problem is.
 const WIDE: [f64; 7] = [0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.002];
 const FEW: [f64; 4] = [0.5, 0.1, 0.02, 0.002];
@@ -150,15 +161,53 @@ impl Forms {
         self.traits(self.tried[0], fraction)
     }
 
-    /// All members, learned from these rows.
-    pub(super) fn members(&self, data: &Training<'_>, observer: &mut dyn Observer) -> Result<Vec<Member>> {
-        let fractions = self.fractions();
+    /// A form, solved as well as it takes to judge it.
+    fn rough(&self, form: Form) -> Plain {
+        let (gap, rough) = if self.function { (FUNCTION_GAP, FUNCTION_ROUGH) } else { (GAP, GAP) };
+        Plain { tolerance: self.plain.tolerance.max(gap), rough, ..self.plain.clone() }.in_form(form)
+    }
+
+    fn is_large(&self, form: Form, data: &Training<'_>) -> bool {
+        form.1 == Slack::Instance && self.lip.solver_for(form.1, form.2, data) == Solver::Augmented
+    }
+
+    /// What is the same for all folds of these rows.
+    pub(super) fn common(&self, data: &Training<'_>, observer: &mut dyn Observer) -> Common {
+        let chosen = self.function && self.lip.trade_off.is_auto();
+        let ceilings = if chosen {
+            self.tried.iter().map(|form| self.ceiling(*form, data, observer)).collect()
+        } else {
+            Vec::new()
+        };
+        let alone = self.tried.len() == 1 && !self.is_large(self.tried[0], data) && !self.lip.rank.is_auto();
+        Common { ceilings, screens: chosen && alone, given_up: Vec::new() }
+    }
+
+    /// `c_max` by the sum of the rows' weights, where there is a slack per row. Where it cannot be had, the folds say why.
+    fn ceiling(&self, form: Form, data: &Training<'_>, observer: &mut dyn Observer) -> Option<f64> {
+        if form.1 == Slack::Pair || self.is_large(form, data) {
+            return None;
+        }
+        let total: f64 = self.plain.class_weights.of_rows(data).ok()?.iter().sum();
+        let c_max = self.rough(form).c_max(data, observer).ok()?;
+        c_max.is_finite().then_some(c_max / total)
+    }
+
+    /// All members but those that were given up, learned from these rows.
+    pub(super) fn members(
+        &self,
+        data: &Training<'_>,
+        common: &Common,
+        observer: &mut dyn Observer,
+    ) -> Result<Vec<Member>> {
+        let given_up = |at: usize| common.given_up.get(at).is_some_and(|gone| *gone);
+        let fractions: Vec<f64> =
+            self.fractions().into_iter().enumerate().filter(|(at, _)| !given_up(*at)).map(|(_, f)| f).collect();
+        let total: f64 = self.plain.class_weights.of_rows(data)?.iter().sum();
         let mut out = Vec::new();
-        for &form in &self.tried {
-            let (gap, rough) = if self.function { (FUNCTION_GAP, FUNCTION_ROUGH) } else { (GAP, GAP) };
-            let tolerance = self.plain.tolerance.max(gap);
-            let lip = Plain { tolerance, rough, ..self.plain.clone() }.in_form(form);
-            if form.1 == Slack::Instance && self.lip.solver_for(form.1, form.2, data) == Solver::Augmented {
+        for (at, &form) in self.tried.iter().enumerate() {
+            let lip = self.rough(form);
+            if self.is_large(form, data) {
                 // The exact solver has an unknown for each row and each pair of features.
                 let usual = self.lip.plain(Solver::Augmented);
                 let lip = Plain { solver: Solver::Augmented, max_iterations: usual.max_iterations, ..lip };
@@ -171,7 +220,8 @@ impl Forms {
                 self.admit(self.traits(form, None), lip.fit_exactly(data, observer)?, data, &mut out)?;
                 continue;
             }
-            let fits = lip.path(data, &fractions, observer)?;
+            let c_max = common.ceilings.get(at).copied().flatten().map(|unit| unit * total);
+            let fits = lip.tried(data, &fractions, c_max, observer)?;
             for (&fraction, fit) in fractions.iter().zip(fits) {
                 self.admit(self.traits(form, Some(fraction)), fit, data, &mut out)?;
             }

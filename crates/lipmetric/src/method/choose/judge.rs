@@ -1,4 +1,5 @@
 use super::family::{Family, Member, Traits};
+use super::forms::Common;
 use super::mix::{distances, unit};
 use super::{Part, Serves, Training, Watch};
 use crate::classify::{ExtensionFunction, Poll, Weights};
@@ -31,14 +32,69 @@ pub(super) struct Scores {
     pub(super) right: Vec<Vec<f64>>,
     pub(super) folds: usize,
     pub(super) repeats: usize,
+    /// Which candidates were given up, ...
+    pub(super) given_up: Vec<bool>,
+    /// ... and how much each row counts for these: zero if it was not held out until then.
+    pub(super) early: Vec<f64>,
 }
 
+/// Held-out rows after which a trade-off that is no better than the usual one is given up: it would have to become better by more
+/// than a standard error on the others.
+const ENOUGH: f64 = 100.0;
+
 impl Scores {
-    /// Takes what the candidates of one more fold have for `c` into the mean over the folds.
-    fn average(&mut self, of_fold: &[Candidate], folds: f64) {
-        for (known, new) in self.candidates.iter_mut().zip(of_fold) {
-            known.unit_c = known.unit_c.zip(new.unit_c).map(|(mean, c)| mean + (c - mean) / folds);
+    fn new(candidates: Vec<Candidate>, rules: &[Option<usize>], rows: usize, (folds, repeats): (usize, usize)) -> Self {
+        Self {
+            right: vec![vec![0.0; rows]; candidates.len() * rules.len()],
+            given_up: vec![false; candidates.len()],
+            candidates,
+            rules: rules.to_vec(),
+            fold: Vec::new(),
+            weight: Vec::new(),
+            early: Vec::new(),
+            folds,
+            repeats,
         }
+    }
+
+    /// The candidates that are still tried.
+    fn tried(&self) -> Vec<usize> {
+        (0..self.candidates.len()).filter(|c| !self.given_up[*c]).collect()
+    }
+
+    /// Takes in one more fold: what its candidates have for `c`, into the mean over the folds, and which rows they predict
+    /// correctly.
+    fn count(&mut self, of_fold: &[Candidate], folds: f64, test: &[usize], hits: Vec<Vec<bool>>) {
+        let (tried, rules) = (self.tried(), self.rules.len());
+        for (&at, new) in tried.iter().zip(of_fold) {
+            let known = &mut self.candidates[at].unit_c;
+            *known = known.zip(new.unit_c).map(|(mean, c)| mean + (c - mean) / folds);
+        }
+        for (&row, hits) in test.iter().zip(hits) {
+            let places = tried.iter().flat_map(|at| at * rules..(at + 1) * rules);
+            places.zip(hits).for_each(|(place, hit)| self.right[place][row] += f64::from(u8::from(hit)));
+        }
+    }
+
+    /// Gives up what has not been better than the usual so far, once there are enough rows to tell; `counts` is how much each
+    /// row counts that was held out.
+    fn screen(&mut self, usual: Traits, counts: Vec<f64>) {
+        let Some(reference) = self.candidates.iter().position(|c| c.traits == usual) else { return };
+        let right = |at: usize| self.right[at].iter().zip(&counts).map(|(r, w)| r * w).sum::<f64>();
+        let least = right(reference);
+        self.given_up = (0..self.candidates.len()).map(|at| at != reference && right(at) <= least).collect();
+        self.early = counts;
+    }
+
+    /// Shares of the times that each row was held out, from the numbers of those.
+    fn settle(&mut self, times: &[f64], early: &[f64], fold: Vec<usize>, counts: impl Fn(&[f64]) -> Vec<f64>) {
+        let rules = self.rules.len();
+        for (place, row) in self.right.iter_mut().enumerate() {
+            let times = if self.given_up[place / rules] { early } else { times };
+            row.iter_mut().zip(times).for_each(|(r, t)| *r /= t.max(1.0));
+        }
+        self.weight = counts(times);
+        self.fold = fold;
     }
 }
 
@@ -60,11 +116,15 @@ pub(super) fn judge(
         Serves::Votes { neighbours, .. } => neighbours.iter().copied().map(Some).collect(),
         Serves::Extension { .. } | Serves::Function { .. } => vec![None],
     };
+    let counts = |times: &[f64]| -> Vec<f64> {
+        (0..n).map(|i| data.weights.map_or(1.0, |w| w[i]) * f64::from(u8::from(times[i] > 0.0))).collect()
+    };
     let mut why = String::new();
     let mut scores: Option<Scores> = None;
-    let mut times = vec![0.0_f64; n];
+    let (mut times, mut early) = (vec![0.0_f64; n], Vec::new());
     let mut learned_folds = 0.0;
     let mut fold = vec![0; n];
+    let mut common = family.common(data, watch);
     for repeat in 0..repeats {
         for (at, split) in folds(data.y, number, seed.wrapping_add(repeat as u64))?.into_iter().enumerate() {
             if repeat == 0 {
@@ -72,7 +132,7 @@ pub(super) fn judge(
             }
             let part = Part::of(data, &split.train);
             // A fold whose removal leaves nothing to learn from tells nothing.
-            let learned = part.training().and_then(|training| Ok((training, family.members(&training, watch)?)));
+            let learned = part.training().and_then(|training| Ok((training, family.learn(&training, &common, watch)?)));
             if watch.stop.is_some() {
                 return Ok(Err("the fit was stopped before a choice was made".to_owned()));
             }
@@ -85,44 +145,48 @@ pub(super) fn judge(
             };
             let candidates = candidates(family, &members);
             learned_folds += 1.0;
-            if let Some(scores) = &mut scores {
-                scores.average(&candidates, learned_folds);
-            }
-            let scores = scores.get_or_insert_with(|| Scores {
-                right: vec![vec![0.0; n]; candidates.len() * rules.len()],
-                candidates,
-                rules: rules.clone(),
-                fold: Vec::new(),
-                weight: Vec::new(),
-                folds: number,
-                repeats,
-            });
+            let scores = scores.get_or_insert_with(|| Scores::new(candidates.clone(), &rules, n, (number, repeats)));
             let held_out = HeldOut { data, training: &training, members: &members, test: &split.test };
             let hits = match serves {
                 Serves::Votes { weights, .. } => held_out.by_votes(scores, weights)?,
-                Serves::Extension { alpha } => held_out.by_extension(&scores.candidates, alpha)?,
+                Serves::Extension { alpha } => held_out.by_extension(alpha)?,
                 Serves::Function { weights, .. } => held_out.by_votes(scores, weights)?,
             };
-            for (&i, hits) in split.test.iter().zip(hits) {
-                times[i] += 1.0;
-                scores.right.iter_mut().zip(hits).for_each(|(row, hit)| row[i] += f64::from(u8::from(hit)));
+            scores.count(&candidates, learned_folds, &split.test, hits);
+            split.test.iter().for_each(|&i| times[i] += 1.0);
+            if common.screens && early.is_empty() && times.iter().sum::<f64>() >= ENOUGH {
+                scores.screen(family.usual(), counts(&times));
+                common.given_up.clone_from(&scores.given_up);
+                early.clone_from(&times);
             }
-            let tried = scores.candidates.len();
             watch.inner.decided(&format!(
-                "cross-validation: {tried} distances have predicted {} held-out rows",
+                "cross-validation: {} distances have predicted {} held-out rows",
+                candidates.len(),
                 split.test.len()
             ));
         }
     }
     if let Some(scores) = &mut scores {
-        for row in &mut scores.right {
-            row.iter_mut().zip(&times).for_each(|(r, t)| *r /= t.max(1.0));
-        }
-        let counts = |i: usize| data.weights.map_or(1.0, |w| w[i]) * f64::from(u8::from(times[i] > 0.0));
-        scores.weight = (0..n).map(counts).collect();
-        scores.fold = fold;
+        scores.settle(&times, &early, fold, counts);
     }
     Ok(scores.ok_or(why))
+}
+
+impl Family {
+    /// What is the same for all folds of these rows.
+    fn common(&self, data: &Training<'_>, watch: &mut Watch<'_>) -> Common {
+        match self {
+            Self::Forms(forms) => forms.common(data, watch),
+            Self::Local(..) => Common::default(),
+        }
+    }
+
+    fn learn(&self, data: &Training<'_>, common: &Common, watch: &mut Watch<'_>) -> Result<Vec<Member>> {
+        match self {
+            Self::Forms(forms) => forms.members(data, common, watch),
+            Self::Local(..) => self.members(data, watch),
+        }
+    }
 }
 
 pub(super) fn candidates(family: &Family, members: &[Member]) -> Vec<Candidate> {
@@ -190,10 +254,10 @@ impl HeldOut<'_> {
     }
 
     /// For each held-out row, which candidates predict it correctly by their functions.
-    fn by_extension(&self, candidates: &[Candidate], alpha: f64) -> Result<Vec<Vec<bool>>> {
+    fn by_extension(&self, alpha: f64) -> Result<Vec<Vec<bool>>> {
         let queries = self.queries();
-        let mut hits = vec![Vec::with_capacity(candidates.len()); self.test.len()];
-        for member in candidates.iter().filter_map(|c| c.member).map(|at| &self.members[at]) {
+        let mut hits = vec![Vec::with_capacity(self.members.len()); self.test.len()];
+        for member in self.members {
             let margins = member.margins(self.training)?;
             let rows = member.metric.transform(self.training.x)?;
             let function = ExtensionFunction::new(rows, self.training.y.clone(), margins, alpha)?;
@@ -237,7 +301,7 @@ impl HeldOut<'_> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use super::super::Forms;
+    use super::super::{Forms, rule};
     use super::*;
     use crate::method::{Choose, Lip};
     use crate::solver::Silent;
@@ -262,15 +326,35 @@ mod tests {
         let members = family.members(&training, &mut Silent).unwrap();
         let candidates = candidates(family, &members);
         let held_out = HeldOut { data: &data, training: &training, members: &members, test };
-        let right = vec![Vec::new(); 2 * candidates.len()];
-        let rules = vec![Some(1), Some(3)];
-        let scores = Scores { candidates, rules, fold: vec![], weight: vec![], right, folds: 5, repeats: 1 };
+        let scores = Scores::new(candidates, &[Some(1), Some(3)], x.rows(), (5, 1));
         let mut hits = held_out.by_votes(&scores, Weights::Uniform).unwrap();
         if family.shares().len() == 1 {
-            let more = held_out.by_extension(&scores.candidates, 0.5).unwrap();
+            let more = held_out.by_extension(0.5).unwrap();
             hits.iter_mut().zip(more).for_each(|(row, more)| row.extend(more));
         }
         hits
+    }
+
+    #[test]
+    fn what_has_not_been_better_than_the_usual_is_given_up_and_keeps_what_it_showed() {
+        let traits = |c| Traits { c_rel: Some(c), ..Traits::euclidean() };
+        let candidate = |c| Candidate { member: Some(0), traits: traits(c), euclid: 0.0, unit_c: Some(1.0) };
+        let all = [0.8, 0.5, 0.2, 0.05].map(candidate);
+        let mut scores = Scores::new(all.to_vec(), &[None], 4, (2, 1));
+        let hits = |rows: [&[bool]; 2]| rows.map(<[bool]>::to_vec).to_vec();
+        scores.count(&all, 1.0, &[0, 1], hits([&[true, false, false, false], &[true, true, true, false]]));
+        scores.screen(traits(0.2), vec![1.0, 1.0, 0.0, 0.0]);
+        assert_eq!(scores.given_up, [false, true, false, true]);
+        // The next fold has only what is left, in the same order.
+        let left = [0.8, 0.2].map(|c| Candidate { unit_c: Some(0.5), ..candidate(c) });
+        scores.count(&left, 2.0, &[2, 3], hits([&[true, false], &[true, true]]));
+        let (times, early) = ([1.0; 4], [1.0, 1.0, 0.0, 0.0]);
+        scores.settle(&times, &early, vec![0, 0, 1, 1], <[f64]>::to_vec);
+        let (chosen, choice) = rule::choose(&scores, traits(0.2));
+        assert_eq!((chosen.traits.c_rel, choice.chosen.accuracy, choice.reference), (Some(0.8), 1.0, 0.5));
+        assert_eq!(chosen.unit_c, Some(0.75), "the mean over the folds");
+        let shown: Vec<f64> = choice.tried.iter().map(|t| t.accuracy).collect();
+        assert_eq!(shown, [1.0, 0.5, 0.5, 0.0]);
     }
 
     #[test]

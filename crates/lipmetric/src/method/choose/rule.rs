@@ -165,7 +165,8 @@ impl Scores {
 
     /// The verdict, in its simplest form.
     fn judged(&self, reference: usize, weight: &[f64]) -> Verdict {
-        let all: Vec<usize> = (0..self.right.len()).collect();
+        let rules = self.rules.len();
+        let all: Vec<usize> = (0..self.right.len()).filter(|place| !self.given_up[place / rules]).collect();
         let verdict = self.standing().verdict(&all, &self.places(reference), weight);
         Verdict { pick: self.simplest(verdict.pick, weight), ..verdict }
     }
@@ -178,6 +179,7 @@ pub(super) fn choose(scores: &Scores, usual: Traits) -> (Candidate, Choice) {
     let verdict = scores.judged(reference, weight);
     let candidate = scores.candidates[verdict.pick / rules];
     let tried = scores.candidates.iter().enumerate().map(|(at, c)| {
+        let weight = if scores.given_up[at] { &scores.early } else { weight };
         let pick = standing.best(scores.places(at), weight);
         Judged::new(c.traits, c.euclid, scores.rules[pick % rules], standing.mean(pick, weight))
     });

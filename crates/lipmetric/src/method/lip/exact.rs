@@ -68,7 +68,7 @@ impl Plain {
         ceiling(&space.cloud, self.settings(&space.cloud, 1.0), self.rough, observer)
     }
 
-    pub(super) fn c_max(&self, data: &Training<'_>, observer: &mut dyn Observer) -> Result<f64> {
+    pub(in crate::method) fn c_max(&self, data: &Training<'_>, observer: &mut dyn Observer) -> Result<f64> {
         let observer = &mut Timed::new(observer);
         let space = self.prepare(data)?;
         if space.leak(self.variant)?.is_some() {
@@ -100,18 +100,57 @@ impl Plain {
             return fractions.iter().map(|&f| self.closed_form(data, &leak, TradeOff::Relative(f))).collect();
         }
         let c_max = self.ceiling(&space, observer)?;
-        let trade_offs =
-            fractions.iter().map(|f| usable(f * c_max.value, c_max.value)).collect::<Result<Vec<f64>>>()?;
-        if self.anchor.is_some() {
-            // The anchor depends on c: each fit has its own.
-            let single = |c: &f64| {
-                let solution = self.at(&space, *c, None, observer)?;
-                self.finish(data, &space, solution, *c, Some(c_max))
-            };
-            return trade_offs.iter().map(single).collect();
+        let solutions = self.along(&space, fractions, c_max.value, observer)?;
+        solutions.into_iter().map(|(c, solution)| self.finish(data, &space, solution, c, Some(c_max))).collect()
+    }
+
+    /// The same for distances that are only tried: nothing is proved about them. `c_max` is computed unless it is known.
+    pub(in crate::method) fn tried(
+        &self,
+        data: &Training<'_>,
+        fractions: &[f64],
+        c_max: Option<f64>,
+        observer: &mut dyn Observer,
+    ) -> Result<Vec<Fit>> {
+        let observer = &mut Timed::new(observer);
+        let space = self.prepare(data)?;
+        if let Some(leak) = space.leak(self.variant)? {
+            return fractions.iter().map(|&f| self.closed_form(data, &leak, TradeOff::Relative(f))).collect();
         }
-        let solutions = path(&space.cloud, self.settings(&space.cloud, c_max.value), &trade_offs, observer)?;
-        solutions.into_iter().zip(&trade_offs).map(|(s, &c)| self.finish(data, &space, s, c, Some(c_max))).collect()
+        let c_max = match c_max {
+            Some(c_max) => c_max,
+            None => self.ceiling(&space, observer)?.value,
+        };
+        let unproved = |(c, solution): (f64, Solution)| {
+            let metric = space.metric(&solution.factor)?;
+            let slack = match self.slack {
+                Slack::Pair => None,
+                Slack::Instance => {
+                    Some(self.problem(data, c)?.measure(&metric, &by_row(data, &space, &solution.slack)).slack)
+                }
+            };
+            let outcome = Outcome::of(&solution).with_trade_off(Some(c), None);
+            Ok(Fit { slack, ..Fit::new(metric, outcome) })
+        };
+        self.along(&space, fractions, c_max, observer)?.into_iter().map(unproved).collect()
+    }
+
+    /// Solves the problem for each of these parts of `c_max`; tells each `c`.
+    fn along(
+        &self,
+        space: &Coordinates,
+        fractions: &[f64],
+        c_max: f64,
+        observer: &mut dyn Observer,
+    ) -> Result<Vec<(f64, Solution)>> {
+        let trade_offs = fractions.iter().map(|f| usable(f * c_max, c_max)).collect::<Result<Vec<f64>>>()?;
+        let solutions = if self.anchor.is_some() {
+            // The anchor depends on c: each fit has its own.
+            trade_offs.iter().map(|c| self.at(space, *c, None, observer)).collect::<Result<_>>()?
+        } else {
+            path(&space.cloud, self.settings(&space.cloud, c_max), &trade_offs, observer)?
+        };
+        Ok(trade_offs.into_iter().zip(solutions).collect())
     }
 
     /// Solves the problem for one `c`.
@@ -192,8 +231,7 @@ impl Plain {
         if weights.iter().any(|w| *w != 1.0) {
             certificate.weights = weights;
         }
-        let mut slack = vec![0.0; data.x.rows()];
-        space.cloud.origin.iter().zip(&solution.slack).for_each(|(&i, s)| slack[i] = *s);
+        let slack = by_row(data, space, &solution.slack);
         let mut measured = problem.measure(&metric, &slack);
         match self.anchored(space, c)? {
             None => {
@@ -278,6 +316,13 @@ impl Plain {
 /// Where rounding a factor has brought pairs inside the margin, which costs much where `c` is small, a distance that is longer by
 /// one of these parts is tried, too.
 const LONGER: [f64; 12] = [1e-14, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 3e-9, 1e-8, 3e-8, 1e-7, 3e-7, 1e-6];
+
+/// The slack of each given row; zero where the solver has none.
+fn by_row(data: &Training<'_>, space: &Coordinates, slack: &[f64]) -> Vec<f64> {
+    let mut out = vec![0.0; data.x.rows()];
+    space.cloud.origin.iter().zip(slack).for_each(|(&i, s)| out[i] = *s);
+    out
+}
 
 fn scaled(factor: &Matrix, by: f64) -> Matrix {
     let mut out = factor.clone();

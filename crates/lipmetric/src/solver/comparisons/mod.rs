@@ -69,29 +69,6 @@ pub(crate) struct Multiplied {
     pub(crate) scale: f64,
 }
 
-/// Steps that are remembered.
-const MEMORY: usize = 20;
-/// Rounds of multipliers, at most.
-const ROUNDS: usize = 150;
-/// The first width over which the hinges are smoothed, ...
-const WIDTH: f64 = 0.5;
-/// ... what it is multiplied by after each round, ...
-const NARROWER: f64 = 0.4;
-/// ... and the least one: below it the multipliers do the rest.
-const NARROWEST: f64 = 0.01;
-/// The gradient that the first round may leave, relative to the penalty's own, ...
-const ACCURACY: f64 = 0.1;
-/// ... what it is multiplied by after each round, ...
-const STRICTER: f64 = 0.7;
-/// ... and the least one, as a part of the tolerance.
-const STRICTEST: f64 = 0.2;
-/// A round also ends where a step lowers the value by less than this part of it: rounding.
-const DECREASE: f64 = 1e-13;
-/// Rounds after which a problem of limited rank counts as settled.
-const SETTLED: usize = 4;
-/// Rounds in a row without any movement before the search gives up.
-const IDLE: usize = 4;
-
 impl Problem<'_> {
     /// The penalty and half its gradient in `L`.
     fn penalty(&self, factor: &Matrix) -> (f64, Matrix) {
@@ -174,6 +151,10 @@ impl Problem<'_> {
         stop: &Stop,
         observer: &mut dyn Observer,
     ) -> Result<(Solution, Multiplied)> {
+        /// Rounds of multipliers, at most.
+        const ROUNDS: usize = 150;
+        /// Rounds after which a problem of limited rank counts as settled.
+        const SETTLED: usize = 4;
         let mut search = Search::new(self, lists, start);
         let mut status = Status::Stalled;
         for round in 0..ROUNDS {
@@ -226,6 +207,10 @@ struct Search<'a> {
 
 impl<'a> Search<'a> {
     fn new(problem: &'a Problem<'a>, lists: &'a mut Lists, start: Matrix) -> Self {
+        /// The first width over which the hinges are smoothed.
+        const WIDTH: f64 = 0.5;
+        /// The gradient that the first round may leave, relative to the penalty's own.
+        const ACCURACY: f64 = 0.1;
         Self {
             problem,
             lists,
@@ -261,6 +246,10 @@ impl<'a> Search<'a> {
 
     /// Minimises the smoothed objective as it is now.
     fn descend(&mut self, stop: &Stop, observer: &mut dyn Observer) -> Result<End> {
+        /// Steps that are remembered.
+        const MEMORY: usize = 20;
+        /// A round also ends where a step lowers the value by less than this part of it: rounding.
+        const DECREASE: f64 = 1e-13;
         let (r, p) = (self.start.rows(), self.start.cols());
         let progress = self.progress(None);
         self.lists.review(self.problem);
@@ -315,12 +304,22 @@ impl<'a> Search<'a> {
 
     /// Whether nothing has moved for some rounds.
     fn is_idle(&mut self, end: End, improved: bool) -> bool {
+        /// Rounds in a row without any movement before the search gives up.
+        const IDLE: usize = 4;
         self.idle = if end == End::Stalled && !improved { self.idle + 1 } else { 0 };
         self.idle >= IDLE
     }
 
     /// Goes on with these multipliers and less smoothing.
     fn sharpen(&mut self, tolerance: f64, multipliers: Vec<f64>) {
+        /// What the width of the hinges is multiplied by after each round, ...
+        const NARROWER: f64 = 0.4;
+        /// ... and the least one: below it the multipliers do the rest.
+        const NARROWEST: f64 = 0.01;
+        /// What the gradient that a round may leave is multiplied by after each, ...
+        const STRICTER: f64 = 0.7;
+        /// ... and the least one, as a part of the tolerance.
+        const STRICTEST: f64 = 0.2;
         self.lists.keep(multipliers);
         self.delta = (NARROWER * self.delta).max(NARROWEST);
         self.accuracy = (STRICTER * self.accuracy).max(STRICTEST * tolerance);

@@ -21,43 +21,12 @@ use crate::solver::{Halt, Observer, Progress, Status};
 use crate::{Error, Matrix, Result};
 use std::ops::ControlFlow;
 
-/// Relative accuracy of `c_max`.
-const ACCURACY: f64 = 1e-7;
-/// What is aimed at for the mean of the longest distances.
-const TAIL_ACCURACY: f64 = 1e-5;
-/// The same with a slack per row.
+/// Relative accuracy of `c_max` with a slack per row.
 const INSTANCE_ACCURACY: f64 = 1e-4;
 /// Steps, at most; most problems take fewer than fifty.
 const MAX_ITERATIONS: usize = 500;
-/// The first diameter, of the one that is allowed: well inside.
-const FIRST: f64 = 0.5;
-/// The first multiplier of the mean pair, in units of the least one that is feasible.
-const HEAVY: f64 = 2.0;
-/// Long pairs that have a row from the beginning, and that enter at once, are as many as there are elements of `M` (twice as
-/// many at first), and no fewer than these.
-const LONG_AT_FIRST: usize = 60;
-/// See [`LONG_AT_FIRST`].
-const LONG_AT_ONCE: usize = 40;
-/// Long pairs that a pass lists, at most.
-const LONGEST: usize = 1000;
-/// Pairs are listed where they are shorter than the longest allowed by at most the gap, taken within these limits.
-const MARGINS: (f64, f64) = (1e-7, 0.3);
-/// The part of the gap that staying away from the bound may cost ...
-const ROOM: f64 = 0.1;
-/// ... and the least distance from it.
-const LEAST_ROOM: f64 = 1e-14;
-/// Every so many steps pairs of equal length get a row for their mean, where there are many.
-const TIES: usize = 3;
-/// The first `c` for Dinkelbach's method, of an upper bound that is most often within a factor of ten, ...
-const BELOW: f64 = 0.1;
-/// ... and how often it is lowered by that factor, at most, ...
-const LOWER: usize = 30;
-/// ... which is where the value at zero is reached but for this part: it is too large.
-const ALL: f64 = 1e-3;
 /// The gap to which its problems are solved, as a part of the accuracy.
 const FINER: f64 = 0.1;
-/// A new `c` is taken where it exceeds the present one by this part of the gap: very small changes only disturb.
-const GROWTH: f64 = 0.3;
 
 /// `c_max` from below.
 #[derive(Debug, Clone, Copy)]
@@ -103,6 +72,8 @@ fn tail_ceiling(
     (level, rough): (f64, f64),
     observer: &mut dyn Observer,
 ) -> Result<Ceiling> {
+    /// What is aimed at for the mean of the longest distances.
+    const TAIL_ACCURACY: f64 = 1e-5;
     let found = bounds(cloud, settings.variant, level, TAIL_ACCURACY.max(FINER * rough), observer)?;
     match found.stopped {
         Some(Halt::TimeLimit) => Ok(Ceiling::guess(found.lower)),
@@ -113,6 +84,8 @@ fn tail_ceiling(
 }
 
 fn pair_ceiling(cloud: &Cloud, variant: Variant, rough: f64, observer: &mut dyn Observer) -> Result<Ceiling> {
+    /// Relative accuracy of `c_max`.
+    const ACCURACY: f64 = 1e-7;
     let mut climb = Climb::begin(cloud, variant)?;
     for iteration in 0..MAX_ITERATIONS {
         let gap = climb.bound_above()?;
@@ -147,6 +120,12 @@ fn unit_row(i: u32, j: u32) -> Row {
 
 impl<'a> Climb<'a> {
     fn begin(cloud: &'a Cloud, variant: Variant) -> Result<Self> {
+        /// The first diameter, of the one that is allowed: well inside.
+        const FIRST: f64 = 0.5;
+        /// The first multiplier of the mean pair, in units of the least one that is feasible.
+        const HEAVY: f64 = 2.0;
+        /// Long pairs that have a row from the beginning are twice as many as there are elements of `M`, or as this.
+        const LONG_AT_FIRST: usize = 60;
         let p = cloud.x.cols();
         let push = different_sum(cloud);
         let mean = mean_pair(cloud, variant);
@@ -193,6 +172,14 @@ impl<'a> Climb<'a> {
 
     /// One step; tells whether there was one. Rounding may end the iteration: the bound that was reached stays one.
     fn step(&mut self, gap: f64, iteration: usize) -> Result<bool> {
+        /// Long pairs that a pass lists, at most.
+        const LONGEST: usize = 1000;
+        /// Pairs are listed where they are shorter than the longest allowed by at most the gap, taken within these limits.
+        const MARGINS: (f64, f64) = (1e-7, 0.3);
+        /// Every so many steps pairs of equal length get a row for their mean, where there are many.
+        const TIES: usize = 3;
+        /// Long pairs that enter at once are as many as there are elements of `M`, and no fewer than this.
+        const LONG_AT_ONCE: usize = 40;
         let before = self.state.m.clone();
         let shape = Shape { scalar: false, cost: 0.0 };
         if self.state.step(self.cloud, &shape, 0.0).is_err() {
@@ -237,6 +224,10 @@ impl<'a> Climb<'a> {
 
     /// The problem is homogeneous but for the bound: a multiple is strictly feasible.
     fn make_feasible(&mut self, found: &mut Survey) {
+        /// The part of the gap that staying away from the bound may cost ...
+        const ROOM: f64 = 0.1;
+        /// ... and the least distance from it.
+        const LEAST_ROOM: f64 = 1e-14;
         let room = (ROOM * self.state.mu() * self.state.degree() / self.upper).max(LEAST_ROOM);
         if found.longest >= 1.0 - room {
             let t = (1.0 - room) / found.longest;
@@ -282,6 +273,14 @@ fn look(cloud: &Cloud, variant: Variant, m: &Matrix, beyond: f64, most: usize) -
 /// `c_max = max (F(0) - loss(M)) / diameter(M)` over all `M`, by Dinkelbach's method: the ratio at the best point so far never
 /// exceeds `c_max` and is the next `c`, and the iteration goes on with it.
 fn instance_ceiling(cloud: &Cloud, settings: Settings<'_>, rough: f64, observer: &mut dyn Observer) -> Result<Ceiling> {
+    /// The first `c` for Dinkelbach's method, of an upper bound that is most often within a factor of ten, ...
+    const BELOW: f64 = 0.1;
+    /// ... and how often it is lowered by that factor, at most, ...
+    const LOWER: usize = 30;
+    /// ... which is where the value at zero is reached but for this part: it is too large.
+    const ALL: f64 = 1e-3;
+    /// A new `c` is taken where it exceeds the present one by this part of the gap: very small changes only disturb.
+    const GROWTH: f64 = 0.3;
     let zero = value_at_zero(cloud, settings.slack);
     let tolerance = FINER * INSTANCE_ACCURACY.max(rough);
     // Multipliers that are equal for all pairs give an upper bound, most often within a factor of ten.

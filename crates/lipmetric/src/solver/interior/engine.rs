@@ -12,8 +12,6 @@ use crate::problem::{Diameter, Slack, Variant, relative_gap};
 use crate::solver::{Observer, Progress, Solution, Status, Stop, Termination};
 use crate::{Matrix, Result};
 
-/// Longest pairs that a pass reports.
-const LONGEST: usize = 1000;
 /// Steps in a row that may be shorter than [`SHORT`], or be taken below the tolerated gap, before the solver gives up.
 const PATIENCE: usize = 12;
 const SHORT: f64 = 1e-5;
@@ -26,29 +24,6 @@ const FINE: f64 = 1e-3;
 const MANY: usize = 2500;
 const PRUNE: f64 = 0.3;
 const PRUNE_UNTIL: f64 = 1e-4;
-/// A smaller problem comes first where `c` exceeds this part of the number of pairs that push: so many of its points
-/// push, so many bound the diameter, and it is solved to this gap.
-const CROWDED: f64 = 0.02;
-const FEW: usize = 64;
-const BOUNDING: usize = 1000;
-const ROUGH: f64 = 0.1;
-/// The range of gaps that its solution is thought to have in the whole problem.
-const LIKELY: (f64, f64) = (0.04, 0.6);
-/// The gap that a metric to start from is thought to have.
-const NEAR_GAP: f64 = 0.3;
-/// The part of the complementarity that leaving the feasible region may cost.
-const MAY_COST: f64 = 0.5;
-/// So often this part of a step is kept where lifting costs too much, relative to the part that would cost what is allowed; then
-/// the whole step is taken back.
-const RETREAT: (usize, f64) = (4, 0.9);
-/// The range of the relative distances from being tight within which pairs get a row.
-const NEARNESS: (f64, f64) = (1e-7, 0.3);
-/// How far above the longest pair the diameter is lifted, as a part of what the complementarity is worth: strictly, but hardly.
-const ABOVE: f64 = 1e-3;
-/// How much of what is missing slacks are lifted by: strictly inside, at a tenth more.
-const LIFTED: f64 = 1.1;
-/// A metric to start from gets this part of its mean eigenvalue in all directions: well inside the cone, and still near.
-const INWARDS: f64 = 0.03;
 /// The gap at which a point is kept for a neighbouring problem.
 pub(super) const WAYPOINT: f64 = 0.1;
 
@@ -173,11 +148,15 @@ impl<'a> Engine<'a> {
 
     /// How near to the optimum the point is, about: pairs that are nearer than this to being tight are looked for.
     pub(super) fn nearness(&self) -> f64 {
+        /// The range of the relative distances from being tight within which pairs get a row.
+        const NEARNESS: (f64, f64) = (1e-7, 0.3);
         (self.state.complementarity() / self.best.objective).clamp(NEARNESS.0, NEARNESS.1)
     }
 
     /// Looks at all pairs under the current metric.
     fn look(&self, now: &Embedding) -> Survey {
+        /// Longest pairs that a pass reports.
+        const LONGEST: usize = 1000;
         let relative = self.nearness();
         let beyond = match self.settings.diameter {
             Diameter::Maximum => self.state.scalar * (1.0 - relative),
@@ -220,6 +199,11 @@ impl<'a> Engine<'a> {
     /// has left the feasible region of the full problem, diameter and slacks are lifted back into it; where that would cost
     /// too much, part of the step is taken back first.
     fn scan(&mut self, before: &Before) -> Result<()> {
+        /// The part of the complementarity that leaving the feasible region may cost.
+        const MAY_COST: f64 = 0.5;
+        /// So often this part of a step is kept where lifting costs too much, relative to the part that would cost what is allowed; then
+        /// the whole step is taken back.
+        const RETREAT: (usize, f64) = (4, 0.9);
         let allowed = MAY_COST * self.state.complementarity();
         let mut retreats = 0;
         let mut blocking = Vec::new();
@@ -292,6 +276,10 @@ impl<'a> Engine<'a> {
 
     /// Makes the point strictly feasible for all pairs.
     fn lift(&mut self, found: &Survey) {
+        /// How far above the longest pair the diameter is lifted, as a part of what the complementarity is worth: strictly, but hardly.
+        const ABOVE: f64 = 1e-3;
+        /// How much of what is missing slacks are lifted by: strictly inside, at a tenth more.
+        const LIFTED: f64 = 1.1;
         let state = &mut self.state;
         if self.settings.diameter == Diameter::Maximum {
             let least = found.longest + ABOVE * state.complementarity() / self.settings.c;
@@ -428,6 +416,10 @@ pub(crate) fn solve_near(
     mut m: Matrix,
     observer: &mut dyn Observer,
 ) -> Result<Solution> {
+    /// The gap that a metric to start from is thought to have.
+    const NEAR_GAP: f64 = 0.3;
+    /// A metric to start from gets this part of its mean eigenvalue in all directions: well inside the cone, and still near.
+    const INWARDS: f64 = 0.03;
     // Well inside the cone, and of about the right scale.
     let p = m.rows();
     let shift = INWARDS * (0..p).map(|k| m[(k, k)]).sum::<f64>() / p as f64;
@@ -453,6 +445,14 @@ pub(super) fn begin<'a>(
     iterations: &mut usize,
     observer: &mut dyn Observer,
 ) -> Result<Engine<'a>> {
+    /// A smaller problem comes first where `c` exceeds this part of the number of pairs that push: so many of its points
+    /// push, so many bound the diameter, and it is solved to this gap.
+    const CROWDED: f64 = 0.02;
+    const FEW: usize = 64;
+    const BOUNDING: usize = 1000;
+    const ROUGH: f64 = 0.1;
+    /// The range of gaps that its solution is thought to have in the whole problem.
+    const LIKELY: (f64, f64) = (0.04, 0.6);
     let first = settings.anchor.map_or_else(|| Matrix::identity(cloud.x.cols()), |(_, reference)| reference.clone());
     let pairs = cloud.pair_totals().0;
     let plain = settings.slack == Slack::Pair && settings.diameter == Diameter::Maximum && settings.anchor.is_none();

@@ -24,39 +24,6 @@ use crate::{Matrix, Result};
 use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
 
-/// Newton steps, at most: they take some dozens.
-const MAX_STEPS: usize = 300;
-/// Halvings of a step that does not descend: it is down to rounding by then.
-const HALVINGS: usize = 25;
-/// The first barrier, times the coordinates, and what it is multiplied by at each stage.
-const FIRST: f64 = 0.3;
-const LOWER: f64 = 0.15;
-/// The first width, as a part of the edge of the tail; the least factor between two stages.
-const WIDTH: f64 = 0.3;
-const NARROWER: f64 = 0.2;
-/// The part of a stage's gap that the rounding may have.
-const ROUNDING: f64 = 0.5;
-/// The parts of the accuracy that the last barrier and its rounding may have, and that a narrower width aims at.
-const LAST: (f64, f64) = (0.1, 0.05);
-/// The edge of the tail counts as at least this, relative to the mean distance, in the first width.
-const LEAST_EDGE: f64 = 0.1;
-/// One pair in this many is thought to be within the first width.
-const ZONE: usize = 8;
-/// A step stays inside the cone by going this part of the way to its boundary.
-const INSIDE: f64 = 0.95;
-/// What rounding of the value may hide of a step's decrease.
-const ROUNDED: f64 = 1e-14;
-/// A stage ends where a step promises less than this part of the barrier.
-const CENTRED: f64 = 0.3;
-/// Pairs within the width that the Hessian sees, per unknown, and the least number of them.
-const ROWS_PER_UNKNOWN: usize = 4;
-const ROWS: usize = 4000;
-/// What keeps the edge where hardly any pair is within the width, and where some are, as parts of the tail's weight.
-const STIFF: f64 = 1e-3;
-const LOOSE: f64 = 1e-9;
-/// Rows of the Newton matrix at a time.
-const CHUNK: usize = 256;
-
 /// Bounds of `c_max`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Bounds {
@@ -188,6 +155,10 @@ pub(super) fn bounds(
     accuracy: f64,
     observer: &mut dyn Observer,
 ) -> Result<Bounds> {
+    /// Newton steps, at most: they take some dozens.
+    const MAX_STEPS: usize = 300;
+    /// A stage ends where a step promises less than this part of the barrier.
+    const CENTRED: f64 = 0.3;
     let mut search = Search::begin(cloud, variant, level);
     let mut seen = search.look(&search.factor, search.edge);
     for iteration in 0..MAX_STEPS {
@@ -217,6 +188,14 @@ pub(super) fn bounds(
 
 impl<'a> Search<'a> {
     fn begin(cloud: &'a Cloud, variant: Variant, level: f64) -> Self {
+        /// The first barrier, times the coordinates.
+        const FIRST: f64 = 0.3;
+        /// The first width, as a part of the edge of the tail, ...
+        const WIDTH: f64 = 0.3;
+        /// ... which counts as at least this, relative to the mean distance; ...
+        const LEAST_EDGE: f64 = 0.1;
+        /// ... one pair in this many is thought to be within it.
+        const ZONE: usize = 8;
         let p = cloud.x.cols();
         let (different, same) = cloud.pair_totals();
         let pairs = if variant == Variant::Diameter { different + same } else { same };
@@ -279,6 +258,14 @@ impl<'a> Search<'a> {
 
     /// Goes to the next stage, a lower barrier and a narrower width; tells whether there is one.
     fn tighten(&mut self, seen: &Seen, accuracy: f64) -> bool {
+        /// What the barrier is multiplied by at each stage.
+        const LOWER: f64 = 0.15;
+        /// The least factor between the widths of two stages.
+        const NARROWER: f64 = 0.2;
+        /// The part of a stage's gap that the rounding may have.
+        const ROUNDING: f64 = 0.5;
+        /// The parts of the accuracy that the last barrier and its rounding may have, and that a narrower width aims at.
+        const LAST: (f64, f64) = (0.1, 0.05);
         let p = self.cloud.x.cols() as f64;
         let least = LAST.0 * accuracy / p;
         let rounding = seen.excess - seen.inside;
@@ -295,6 +282,9 @@ impl<'a> Search<'a> {
 
     /// The Newton direction; none where rounding leaves none.
     fn direction(&self, seen: &Seen) -> Option<Direction> {
+        /// What keeps the edge where hardly any pair is within the width, and where some are, as parts of the tail's weight.
+        const STIFF: f64 = 1e-3;
+        const LOOSE: f64 = 1e-9;
         let p = self.cloud.x.cols();
         let q = packed_len(p);
         let push = linalg::congruence(&self.push, &self.factor);
@@ -318,6 +308,8 @@ impl<'a> Search<'a> {
 
     /// The second derivative of the rounded hinges in metric and edge, column-major, its lower triangle.
     fn gram(&self, seen: &Seen, q: usize) -> Vec<f64> {
+        /// Rows of the Newton matrix at a time.
+        const CHUNK: usize = 256;
         let p = self.cloud.x.cols();
         let mut h = vec![0.0; (q + 1) * (q + 1)];
         let listed: f64 = seen.zone.iter().map(|z| z.2).sum();
@@ -344,6 +336,12 @@ impl<'a> Search<'a> {
 
     /// Goes along a direction as far as it descends; none where it does not.
     fn step(&mut self, seen: &Seen, direction: &Direction) -> Result<Option<Seen>> {
+        /// Halvings of a step that does not descend: it is down to rounding by then.
+        const HALVINGS: usize = 25;
+        /// A step stays inside the cone by going this part of the way to its boundary.
+        const INSIDE: f64 = 0.95;
+        /// What rounding of the value may hide of a step's decrease.
+        const ROUNDED: f64 = 1e-14;
         let p = self.cloud.x.cols();
         let least = linalg::symmetric_eigenvalues(&direction.metric)?.first().copied().unwrap_or(0.0);
         let mut t = if least < 0.0 { (-INSIDE / least).min(1.0) } else { 1.0 };
@@ -370,6 +368,9 @@ impl<'a> Search<'a> {
 }
 
 fn rows_wanted(p: usize) -> usize {
+    /// Pairs within the width that the Hessian sees, per unknown, and the least number of them.
+    const ROWS_PER_UNKNOWN: usize = 4;
+    const ROWS: usize = 4000;
     (ROWS_PER_UNKNOWN * packed_len(p)).max(ROWS)
 }
 

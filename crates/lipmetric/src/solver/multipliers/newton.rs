@@ -9,24 +9,6 @@ use crate::{Error, Matrix, Result};
 
 /// The largest system that is factorised.
 const DIRECT: usize = 700;
-/// Rows of features at a time.
-const CHUNK: usize = 256;
-/// What keeps directions that nothing sees from growing, relative to the cone's penalty.
-const SHIFT: f64 = 1e-10;
-/// What a system that cannot be factored gets on its diagonal, as a part of the largest element: a hundred roundings, ...
-const FIRST_SHIFT: f64 = 1e-14;
-/// ... this many times as much each time it fails again, ...
-const LARGER: f64 = 100.0;
-/// ... so often: by then the diagonal is all that is left.
-const SHIFTS: usize = 8;
-/// Steps of conjugate gradients, at most.
-const MAX_CONJUGATE: usize = 100;
-/// The part of the gradient that conjugate gradients may leave, ...
-const LEFT: f64 = 0.1;
-/// ... and with a slack per row, where more steps that are cheaper took half of the time at 60 features.
-const LEFT_WITH_SLACKS: f64 = 0.3;
-/// Rows per unknown that conjugate gradients see at most: of more, an evenly spaced part stands for all.
-const ROWS_PER_UNKNOWN: usize = 3;
 
 /// Where the direction is wanted.
 pub(super) struct System<'a> {
@@ -145,6 +127,10 @@ impl System<'_> {
     }
 
     fn solve(&self, push: &Rows, eta: &[f64], eigen: &Eigen, gradient: &Matrix, size: f64) -> Result<Matrix> {
+        /// The part of the gradient that conjugate gradients may leave, ...
+        const LEFT: f64 = 0.1;
+        /// ... and with a slack per row, where more steps that are cheaper took half of the time at 60 features.
+        const LEFT_WITH_SLACKS: f64 = 0.3;
         let p = gradient.rows();
         let v = &eigen.vectors;
         let rotated = linalg::congruence(gradient, v);
@@ -161,6 +147,8 @@ impl System<'_> {
 
     /// Hinges strictly between their bounds.
     fn push_rows(&self, lambda: &[f64], gradient: &Gradient, v: &Matrix) -> Rows {
+        /// Rows per unknown that conjugate gradients see at most: of more, an evenly spaced part stands for all.
+        const ROWS_PER_UNKNOWN: usize = 3;
         let model = self.model;
         let between = |k: usize| {
             let cap = model.cap(k);
@@ -216,6 +204,8 @@ impl System<'_> {
 
     /// The derivative of the projection on the cone, element by element in the eigenbasis, and the shift.
     fn diagonal(&self, values: &[f64]) -> Matrix {
+        /// What keeps directions that nothing sees from growing, relative to the cone's penalty.
+        const SHIFT: f64 = 1e-10;
         let p = values.len();
         let sigma = self.penalty.cone;
         let mut out = Matrix::zeros(p, p);
@@ -243,6 +233,8 @@ fn scaled(mut a: Matrix, t: f64) -> Matrix {
 
 /// `out += sum f f^T` over rows, minus their mean first where `centred`.
 fn add_gram(out: &mut Matrix, rows: &Rows, centred: bool) {
+    /// Rows of features at a time.
+    const CHUNK: usize = 256;
     let q = out.rows();
     let count = rows.differences.rows() + rows.matrices.len();
     if count == 0 {
@@ -275,6 +267,12 @@ fn add_gram(out: &mut Matrix, rows: &Rows, centred: bool) {
 }
 
 fn direct(push: &Rows, pull: &Rows, diagonal: &Matrix, gradient: &Matrix) -> Result<Matrix> {
+    /// What a system that cannot be factored gets on its diagonal, as a part of the largest element: a hundred roundings, ...
+    const FIRST_SHIFT: f64 = 1e-14;
+    /// ... this many times as much each time it fails again, ...
+    const LARGER: f64 = 100.0;
+    /// ... so often: by then the diagonal is all that is left.
+    const SHIFTS: usize = 8;
     let p = gradient.rows();
     let q = packed_len(p);
     let mut h = Matrix::zeros(q, q);
@@ -336,6 +334,8 @@ fn apply(push: &Rows, pull: &Rows, diagonal: &Matrix, d: &Matrix) -> Matrix {
 
 /// Conjugate gradients, preconditioned by the diagonal of `H`, until the residual is small enough.
 fn conjugate(push: &Rows, pull: &Rows, diagonal: &Matrix, gradient: &Matrix, enough: f64) -> Matrix {
+    /// Steps of conjugate gradients, at most.
+    const MAX_CONJUGATE: usize = 100;
     let p = gradient.rows();
     let mut weights = diagonal.clone();
     for rows in [push, pull] {

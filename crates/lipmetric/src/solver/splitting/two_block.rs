@@ -19,24 +19,6 @@ use std::ops::ControlFlow;
 
 /// Over-relaxation.
 const RELAX: f64 = 1.6;
-/// Iterations in one move.
-const ITERATIONS: usize = 100;
-/// Residuals are first balanced after so many iterations, ...
-const BALANCE: usize = 20;
-/// ... and then each time after this much longer: changes that become rare cannot spoil convergence.
-const LATER: f64 = 1.1;
-/// They are where one is this much larger than the other ...
-const RATIO: f64 = 3.0;
-/// ... by a factor on the penalties of this.
-const STEP: f64 = 2.0;
-/// A move ends where the residuals are below this part of the objective: rounding is all that is left.
-const SETTLED: f64 = 1e-12;
-/// Pairs on either side of the kink that should have a row, per element of `M` ...
-const TARGET: usize = 4;
-/// ... and at least.
-const LEAST_TARGET: usize = 1000;
-/// Rows of the least-squares system at a time.
-const CHUNK: usize = 256;
 
 /// The two-block ADMM.
 #[derive(Default)]
@@ -58,6 +40,8 @@ struct System {
 impl System {
     /// `A^T A` of the rows, weighted by the penalties, and the cone's identity.
     fn factorise(model: &Model, x: &Matrix, penalty: &Penalty) -> Result<Self> {
+        /// Rows of the least-squares system at a time.
+        const CHUNK: usize = 256;
         let q = packed_len(x.cols());
         let mut gram = vec![0.0; q * q];
         let pushes = model.push.iter().map(|r| (r.i, r.j, penalty.push * r.cap));
@@ -240,6 +224,14 @@ impl Iterate<'_> {
 impl Practical {
     /// Brings the residuals into balance, now and then.
     fn balance(&mut self, penalty: &mut Penalty, residuals: Residuals) {
+        /// Residuals are first balanced after so many iterations, ...
+        const BALANCE: usize = 20;
+        /// ... and then each time after this much longer: changes that become rare cannot spoil convergence.
+        const LATER: f64 = 1.1;
+        /// They are where one is this much larger than the other ...
+        const RATIO: f64 = 3.0;
+        /// ... by a factor on the penalties of this.
+        const STEP: f64 = 2.0;
         if self.count < self.next.max(BALANCE) {
             return;
         }
@@ -255,6 +247,10 @@ impl Practical {
 
 impl Inner for Practical {
     fn advance(&mut self, at: Point<'_>, task: &Task, tick: &mut Tick<'_>) -> Result<(usize, ControlFlow<Halt>)> {
+        /// Iterations in one move.
+        const ITERATIONS: usize = 100;
+        /// A move ends where the residuals are below this part of the objective: rounding is all that is left.
+        const SETTLED: f64 = 1e-12;
         let Point { model, x, state } = at;
         let penalty = *self.penalty.get_or_insert_with(|| Penalty::guess(model, x, &state.m));
         // The factor of the unscaled system: the common factor of all penalties is kept apart.
@@ -290,6 +286,10 @@ impl Inner for Practical {
     }
 
     fn working_target(&self, coordinates: usize) -> usize {
+        /// Pairs on either side of the kink that should have a row, per element of `M` ...
+        const TARGET: usize = 4;
+        /// ... and at least.
+        const LEAST_TARGET: usize = 1000;
         (TARGET * coordinates).max(LEAST_TARGET)
     }
 }

@@ -25,31 +25,13 @@ const DIMENSIONS_WITH_SLACKS: usize = 200;
 /// ... by so many directions at a time, up to a size.
 pub(crate) const DIRECTIONS: usize = 12;
 pub(crate) const SUBSPACE: usize = 120;
-/// From this many points on, those that no row refers to are left out of sums.
-const SPARSE: usize = 4000;
-/// Rounds without any progress before the solver gives up, ...
-const PATIENCE: usize = 120;
-/// ... which is a gap that has fallen below this part of the least one.
-const PROGRESS: f64 = 0.999;
-/// Pairs that bound the diameter are listed where they exceed this part of the longest one, ...
-const LONG: f64 = 0.5;
-/// ... half as many as there are elements of `M`, within these limits; ...
-const LONG_PAIRS: (usize, usize) = (60, 1500);
-/// ... (with a slack per row, where few pairs push, more of them: fewer rounds take less time) ...
-const LONG_PAIRS_WITH_SLACKS: (usize, usize) = (60, 4000);
-/// ... and those listed before stay as long as they exceed this part.
-const STILL_LONG: f64 = 0.8;
-/// Weight of the pairs below the window that is rounding.
-const NO_WEIGHT: f64 = 1e-9;
-/// A move may leave a gradient of this part of `c` times the gap, ...
-const LEFT: f64 = 0.1;
-/// ... the gap taken as no larger than this, and no smaller than this part of the tolerance.
-const GAPS: f64 = 0.3;
-/// The first penalty of a hinge of weight one: its multiplier is at most one, and the hinge at most 2.
-const PUSH: f64 = 0.5;
 
 /// The size of a gradient that costs the certificate little.
 pub(crate) fn enough_gradient(gap: f64, tolerance: f64, c: f64) -> f64 {
+    /// A move may leave a gradient of this part of `c` times the gap, ...
+    const LEFT: f64 = 0.1;
+    /// ... the gap taken as no larger than this, and no smaller than this part of the tolerance.
+    const GAPS: f64 = 0.3;
     LEFT * gap.clamp(GAPS * tolerance, GAPS) * c
 }
 
@@ -75,6 +57,8 @@ pub(crate) struct Penalty {
 impl Penalty {
     /// What each multiplier can be, over the size of what it multiplies.
     pub(crate) fn guess(model: &Model, x: &Matrix, m: &Matrix) -> Self {
+        /// The first penalty of a hinge of weight one: its multiplier is at most one, and the hinge at most 2.
+        const PUSH: f64 = 0.5;
         let lengths = model.lengths(x, m);
         let longest = lengths.pull.iter().fold(0.0f64, |a, &b| a.max(b)).max(LEAST);
         let p = m.rows() as f64;
@@ -179,6 +163,10 @@ pub(crate) fn solve_rows(
 impl<'a> Outer<'a> {
     /// Goes on until the gap is reached, or something else ends it; returns the iterations, too.
     pub(super) fn run(&mut self, inner: &mut dyn Inner, observer: &mut dyn Observer) -> Result<(Status, usize)> {
+        /// Rounds without any progress before the solver gives up, ...
+        const PATIENCE: usize = 120;
+        /// ... which is a gap that has fallen below this part of the least one.
+        const PROGRESS: f64 = 0.999;
         let outer = self;
         let (mut iterations, mut idle, mut least) = (0, 0, f64::INFINITY);
         let (mut renewed, mut halt) = (true, None);
@@ -339,6 +327,8 @@ impl<'a> Outer<'a> {
     /// The reduced problem in the coordinates of the subspace, and the points that it refers to: which they are, where
     /// these are not all.
     fn compact(&self) -> (Matrix, Model, Option<Vec<usize>>) {
+        /// From this many points on, those that no row refers to are left out of sums.
+        const SPARSE: usize = 4000;
         let mut model = self.reduced();
         let x = points_within(self.cloud, self.basis.as_ref());
         if x.rows() < SPARSE {
@@ -421,6 +411,12 @@ impl<'a> Outer<'a> {
 
     /// The long pairs that are wanted.
     pub(super) fn query(&self) -> Query {
+        /// Pairs that bound the diameter are listed where they exceed this part of the longest one, ...
+        const LONG: f64 = 0.5;
+        /// ... half as many as there are elements of `M`, within these limits, ...
+        const LONG_PAIRS: (usize, usize) = (60, 1500);
+        /// ... and with a slack per row, where few pairs push, more of them: fewer rounds take less time.
+        const LONG_PAIRS_WITH_SLACKS: (usize, usize) = (60, 4000);
         let q = packed_len(self.state.m.rows());
         let most = match self.settings.slack {
             Slack::Pair => (q / 2).clamp(LONG_PAIRS.0, LONG_PAIRS.1),
@@ -459,6 +455,8 @@ impl<'a> Outer<'a> {
 
     /// The pairs that bound the diameter and get a row: those found, those that carry a multiplier, those still long.
     pub(super) fn long_pairs(&self, far: &[Long], longest: f64, embedding: &Embedding) -> Vec<(u32, u32)> {
+        /// Pairs that were listed before stay as long as they exceed this part of the longest one.
+        const STILL_LONG: f64 = 0.8;
         let mut pull: Vec<(u32, u32)> = far.iter().map(|f| (f.1, f.2)).collect();
         for (pair, &e) in self.model.pull.iter().zip(&self.state.eta) {
             if e > 0.0 || embedding.squared_distance(pair.0 as usize, pair.1 as usize) > STILL_LONG * longest {
@@ -484,6 +482,8 @@ impl<'a> Outer<'a> {
 
     /// Rows for what a pass has found.
     fn renew(&mut self, found: Survey, window: (f64, f64), embedding: &Embedding) -> bool {
+        /// Weight of the pairs below the window that is rounding.
+        const NO_WEIGHT: f64 = 1e-9;
         let Survey { near, mut below, mut below_weight, longest, far, .. } = found;
         let mut push: Vec<Push> = near.iter().map(|n| n.0).collect();
         // Multipliers strictly between their bounds keep their rows wherever the pair is now.
