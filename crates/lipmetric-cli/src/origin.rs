@@ -5,7 +5,9 @@ use lipmetric::prepare::Dataset;
 use lipmetric_io::fingerprint;
 
 /// Options that do not decide what is fitted, and whether a value follows.
-const ASIDE: [(&str, bool); 9] = [
+const ASIDE: [(&str, bool); 11] = [
+    ("--checkpoint-every", true),
+    ("--checkpoint", true),
     ("--threads", true),
     ("--quiet", false),
     ("--verbose", false),
@@ -19,8 +21,12 @@ const ASIDE: [(&str, bool); 9] = [
 
 /// What this run fits, and on which rows.
 pub(crate) fn of(data: &Dataset) -> Origin {
-    let typed = std::env::args_os().skip(1).map(|a| a.to_string_lossy().into_owned());
-    Origin { data: data.name.clone(), fingerprint: fingerprint(data), command: Some(command(typed)) }
+    Origin { data: data.name.clone(), fingerprint: fingerprint(data), command: Some(typed()) }
+}
+
+/// The command of this run, without what has no part in a model.
+pub(crate) fn typed() -> String {
+    command(std::env::args_os().skip(1).map(|a| a.to_string_lossy().into_owned()))
 }
 
 /// The command line without what has no part in the model, as a shell would take it.

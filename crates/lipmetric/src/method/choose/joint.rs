@@ -2,6 +2,7 @@
 
 use super::family::{Family, Member};
 use super::judge::{Ballot, Candidate, candidates};
+use super::kept;
 use super::mix::unit;
 use super::score::{Score, Told, goodness};
 use super::{Part, Training, Watch};
@@ -219,7 +220,7 @@ pub(super) fn judge(
                 split.test.iter().for_each(|&i| race.fold[i] = at);
             }
             let part = Part::of(data, &split.train);
-            let learned = part.training().and_then(|training| Ok((training, family.members(&training, watch)?)));
+            let learned = kept::learned(family, &part, (repeat, at), watch);
             if watch.stop.is_some() {
                 race.take(&round, data, ask)?;
                 break 'rounds;

@@ -1,4 +1,5 @@
 use super::family::{Family, Member, Traits};
+use super::kept;
 use super::mix::{distances, unit};
 use super::{Part, Serves, Training, Watch};
 use crate::classify::{ExtensionFunction, Poll, Weights};
@@ -72,7 +73,7 @@ pub(super) fn judge(
             }
             let part = Part::of(data, &split.train);
             // A fold whose removal leaves nothing to learn from tells nothing.
-            let learned = part.training().and_then(|training| Ok((training, family.members(&training, watch)?)));
+            let learned = kept::learned(family, &part, (repeat, at), watch);
             if watch.stop.is_some() {
                 return Ok(Err("the fit was stopped before a choice was made".to_owned()));
             }

@@ -9,7 +9,7 @@ use crate::linalg;
 use crate::pairs::pass::{Beyond, Query, keep_longest};
 use crate::pairs::{Cloud, Embedding};
 use crate::problem::{Diameter, Slack, Variant, relative_gap};
-use crate::solver::{Observer, Progress, Solution, Status, Stop, Termination};
+use crate::solver::{Kept, Observer, Progress, Solution, Status, Stop, Termination};
 use crate::{Matrix, Result};
 
 /// Longest pairs that a pass reports.
@@ -117,7 +117,12 @@ pub(super) struct Engine<'a> {
     pub(super) hurry: u32,
     /// The diameter's edge of the tail that goes with `sides`.
     pub(super) edge: f64,
+    /// Whether an observer may keep the point, as that of the problem that was asked for.
+    offered: bool,
 }
+
+/// What an observer keeps of a fit: the best `M`.
+pub(crate) const PART: &str = "exact";
 
 impl<'a> Engine<'a> {
     /// Starts from `state`; `sides_factor` is the factor that `sides` embeds.
@@ -146,6 +151,7 @@ impl<'a> Engine<'a> {
             keep: false,
             hurry: 0,
             edge,
+            offered: false,
         }
     }
 
@@ -374,6 +380,11 @@ impl<'a> Engine<'a> {
                 working_set: Some(self.state.rows.len()),
                 ..Progress::default()
             };
+            if self.offered {
+                let best = &self.best.factor;
+                let m = || vec![linalg::product_transposed(best, best)];
+                observer.keep(PART, &mut || Kept::new("", m()));
+            }
             let halt = observer.progress(&at).break_value();
             if gap <= WAYPOINT && self.keep && self.waypoint.is_none() {
                 self.waypoint = Some(Box::new(self.clone()));
@@ -417,6 +428,7 @@ impl<'a> Engine<'a> {
 pub(crate) fn solve(cloud: &Cloud, settings: Settings<'_>, observer: &mut dyn Observer) -> Result<Solution> {
     let mut iterations = 0;
     let mut engine = begin(cloud, settings, &mut iterations, observer)?;
+    engine.offered = true;
     let status = engine.run(settings.stop.tolerance, &mut iterations, observer)?;
     engine.finish(status, iterations)
 }
@@ -441,6 +453,7 @@ pub(crate) fn solve_near(
         plain
     };
     let mut iterations = 0;
+    engine.offered = true;
     let status = engine.run(settings.stop.tolerance, &mut iterations, observer)?;
     engine.finish(status, iterations)
 }
