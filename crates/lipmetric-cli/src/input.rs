@@ -10,7 +10,9 @@ use lipmetric::Model;
 use lipmetric::data::{Column, Table};
 use lipmetric::prepare::{ColumnRef, Dataset, Fill, Kind, Notation, Roles, Scaling};
 use lipmetric_io::model::{StoredModel, load_model_from};
-use lipmetric_io::{Encoding, Format, ReadOptions, Source, TableStream, datasets, read_table};
+use lipmetric_io::{
+    Encoding, Format, ReadOptions, Source, SparseTable, TableStream, datasets, read_sparse, read_table,
+};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
@@ -108,6 +110,14 @@ impl DataArgs {
             if table.named { "" } else { " (no header)" }
         ));
         Ok(table)
+    }
+
+    /// The rows of a LIBSVM file without their zeros; nothing if it is another file, or a pipe.
+    pub(crate) fn sparse(&self, session: &Session) -> Result<Option<SparseTable>> {
+        // Only what can be opened again.
+        let Some(file) = self.file.as_ref().filter(|file| file.is_file()) else { return Ok(None) };
+        let options = self.reading.options(&IgnoreArgs { ignore: Vec::new() });
+        Ok(session.reading(|| read_sparse(&Source::new(file), &ReadOptions { allow_empty: true, ..options }))?)
     }
 
     /// The file that is read, if it is one.
@@ -260,6 +270,12 @@ pub(crate) struct PrepareArgs {
 }
 
 impl RoleArgs {
+    /// Whether the columns are what the file says, without any option.
+    pub(crate) fn is_plain(&self) -> bool {
+        let nothing = self.label.is_none() && self.ignore.ignore.is_empty() && self.kind.is_empty();
+        nothing && self.missing.is_empty() && !self.skip_unlabelled
+    }
+
     /// Decides what the columns of a table are, and reads them; tells what a person should know about them.
     pub(crate) fn read(&self, table: &Table, session: &Session) -> Result<Dataset> {
         let mut notation = Notation::default();

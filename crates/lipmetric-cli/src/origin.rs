@@ -5,7 +5,9 @@ use lipmetric::prepare::Dataset;
 use lipmetric_io::fingerprint;
 
 /// Options that do not decide what is fitted, and whether a value follows.
-const ASIDE: [(&str, bool); 10] = [
+const ASIDE: [(&str, bool); 12] = [
+    ("--checkpoint-every", true),
+    ("--checkpoint", true),
     ("--threads", true),
     ("--quiet", false),
     ("--verbose", false),
@@ -20,10 +22,15 @@ const ASIDE: [(&str, bool); 10] = [
 
 /// What this run fits, and on which rows.
 pub(crate) fn of(data: &Dataset) -> Origin {
-    Origin { data: data.name.clone(), fingerprint: fingerprint(data), command: Some(command(typed(), &[])) }
+    Origin { data: data.name.clone(), fingerprint: fingerprint(data), command: Some(typed()) }
 }
 
-fn typed() -> impl Iterator<Item = String> {
+/// The command of this run, without what has no part in a model.
+pub(crate) fn typed() -> String {
+    command(words(), &[])
+}
+
+fn words() -> impl Iterator<Item = String> {
     std::env::args_os().skip(1).map(|a| a.to_string_lossy().into_owned())
 }
 
@@ -32,8 +39,8 @@ const ONLY_FIT: [(&str, bool); 3] = [("--certificate", false), ("--triplets", tr
 
 /// What to type to fit again and keep the model, and to judge the same recipe by cross-validation.
 pub(crate) fn again() -> [String; 2] {
-    let judged = command(typed(), &ONLY_FIT).replacen("lipmetric fit", "lipmetric evaluate", 1);
-    [command(typed(), &[]) + " --model model.lip", judged + " --folds 10"]
+    let judged = command(words(), &ONLY_FIT).replacen("lipmetric fit", "lipmetric evaluate", 1);
+    [typed() + " --model model.lip", judged + " --folds 10"]
 }
 
 /// The command line without what has no part in the model, as a shell would take it.

@@ -8,6 +8,7 @@
 //! | a file as a table, whole or batch by batch | [`read`] |
 //! | a table as a file, written atomically | [`write`](mod@write) |
 //! | a fitted model as a file | [`model`] |
+//! | what a fit has come to, so that it goes on after it was killed | [`checkpoint`] |
 //! | its learned map alone, for programs that know nothing of models | [`map`] |
 //! | the data sets that travel with the program, and the one that is fetched | [`datasets`] |
 //!
@@ -22,6 +23,7 @@
 //! # Ok::<(), lipmetric_io::Error>(())
 //! ```
 
+pub mod checkpoint;
 pub mod datasets;
 pub mod encoding;
 pub mod error;
@@ -40,6 +42,6 @@ pub use encoding::Encoding;
 pub use error::{Error, ErrorKind, Result};
 pub use fingerprint::{fingerprint, fingerprint_of_text};
 pub use format::Format;
-pub use read::{ReadOptions, TableStream, read_table};
+pub use read::{ReadOptions, SparseTable, TableStream, read_sparse, read_table};
 pub use source::Source;
 pub use write::{TableWriter, Target, WriteOptions, atomic_write};

@@ -11,6 +11,8 @@
 //! | `train.line` | u32, rows | the lines that they stood on, where the source has lines |
 //! | `certificate.*` | | the multipliers that prove the bound, where they were kept (docs/model-file.md) |
 //!
+//! A model of sparse rows has tensors of its own (`sparse`, format 4).
+//!
 //! The metadata entry `lipmetric` is a JSON object: `format_version`, `program_version`, `checksum`, and `model`, which
 //! holds the method and its parameters (`spec` as given, `used` as the fit had them), the preparation steps, the columns' names,
 //! the classes and how the fit ended. Format 1 had the method's name and a map of parameters; it is read, too.
@@ -19,14 +21,17 @@
 
 mod certificate;
 mod first;
+mod sparse;
 mod tensors;
+
+pub use sparse::{load_sparse_model, save_sparse_model, sparse_model_from_bytes};
 
 use crate::write::write_whole;
 use crate::{Error, Result, Source, Target};
 use lipmetric::method::{Outcome, Spec};
 use lipmetric::model::{Classifier, Model, Origin, Provenance, Terms, TrainingRows};
 use lipmetric::prepare::Preparation;
-use lipmetric::{Labels, Metric};
+use lipmetric::{Labels, Matrix, Metric};
 use safetensors::tensor::{SafeTensorError, SafeTensors, TensorView};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -36,7 +41,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::io::Read;
 use std::path::Path;
-use tensors::{Tensors, Written, codes, matrix, vector};
+use tensors::{Tensor, Tensors, Written, codes, matrix, vector};
 
 /// The format that this program writes, and the newest that it reads.
 pub const FORMAT_VERSION: u32 = 3;
@@ -121,7 +126,6 @@ pub fn model_to_bytes(model: &Model) -> Result<Vec<u8>> {
         certificate: model.certificate.as_ref().map(certificate::Shared::of),
         origin: model.origin.as_ref().map(Cow::Borrowed),
     };
-    let text = serde_json::to_string(&description).map_err(|e| fail(&e))?;
     let mut tensors = Written::new();
     if !euclidean {
         tensors.insert("L", matrix(model.metric.factor()));
@@ -147,13 +151,20 @@ pub fn model_to_bytes(model: &Model) -> Result<Vec<u8>> {
     if let Some(certificate) = &model.certificate {
         certificate::write(certificate, &mut tensors);
     }
+    packed(&description, &tensors, if euclidean { 3 } else { 2 })
+}
+
+/// The bytes of a file with this description and these tensors.
+fn packed(description: &impl Serialize, tensors: &Written, format_version: u32) -> Result<Vec<u8>> {
+    let fail = |e: &dyn std::fmt::Display| Error::data("the model", format!("it cannot be stored: {e}"));
+    let text = serde_json::to_string(description).map_err(|e| fail(&e))?;
     let views = tensors
         .iter()
         .map(|(name, (dtype, shape, bytes))| Ok((*name, TensorView::new(*dtype, shape.clone(), bytes)?)))
         .collect::<Result<Vec<_>, SafeTensorError>>()
         .map_err(|e| fail(&e))?;
     let header = Header {
-        format_version: if euclidean { 3 } else { 2 },
+        format_version,
         program_version: env!("CARGO_PKG_VERSION").to_owned(),
         checksum: checksum(&text, &views),
         model: RawValue::from_string(text).map_err(|e| fail(&e))?,
@@ -201,7 +212,7 @@ pub fn load_model_from(source: &Source) -> Result<StoredModel> {
 const MAX_HEADER: u64 = 100_000_000;
 
 /// The bytes of a file of tensors. It says itself how long it is, so that no more is read, were there more without end.
-fn whole(source: &Source) -> Result<Vec<u8>> {
+pub(crate) fn whole(source: &Source) -> Result<Vec<u8>> {
     let mut reader = source.reader()?;
     let mut bytes = Vec::new();
     let mut read_to = |bytes: &mut Vec<u8>, length: u64| {
@@ -229,7 +240,7 @@ fn whole(source: &Source) -> Result<Vec<u8>> {
 /// As [`load_model`].
 pub fn model_from_bytes(origin: &str, bytes: &[u8]) -> Result<StoredModel> {
     let foreign = || Error::data(origin, "this is not a lipmetric model; `save_model(FILE)` writes one");
-    let damaged = |what: &str| Error::data(origin, format!("the model file is damaged: {what}; fit the model again"));
+    let damaged = |what: &str| damaged(origin, what);
     if bytes.len() < 9 || bytes[8] != b'{' {
         return Err(if bytes.is_empty() { damaged("it is empty") } else { foreign() });
     }
@@ -242,6 +253,13 @@ pub fn model_from_bytes(origin: &str, bytes: &[u8]) -> Result<StoredModel> {
     })?;
     let text = metadata.metadata().as_ref().and_then(|m| m.get(KEY)).ok_or_else(foreign)?;
     let any: AnyHeader = serde_json::from_str(text).map_err(|e| damaged(&e.to_string()))?;
+    if any.format_version == sparse::FORMAT {
+        return Err(Error::data(
+            origin,
+            "the model holds sparse rows, which only prediction takes; for anything else fit it on fewer features, which then are \
+             stored with their zeros",
+        ));
+    }
     if any.format_version > FORMAT_VERSION {
         return Err(Error::data(
             origin,
@@ -253,12 +271,7 @@ pub fn model_from_bytes(origin: &str, bytes: &[u8]) -> Result<StoredModel> {
         ));
     }
     let header: Header = serde_json::from_str(text).map_err(|e| damaged(&e.to_string()))?;
-    let tensors = SafeTensors::deserialize(bytes).map_err(|e| damaged(&e.to_string()))?;
-    let mut views: Vec<(String, TensorView<'_>)> = tensors.tensors();
-    views.sort_by(|a, b| a.0.cmp(&b.0));
-    if checksum(header.model.get(), &views) != header.checksum {
-        return Err(damaged("its content does not match its checksum, so it was changed after it was written"));
-    }
+    let views = checked(origin, bytes, &header)?;
     let description = if header.format_version == 1 {
         let mut old = serde_json::from_str(header.model.get()).map_err(|e| damaged(&e.to_string()))?;
         first::upgrade(&mut old);
@@ -274,6 +287,22 @@ pub fn model_from_bytes(origin: &str, bytes: &[u8]) -> Result<StoredModel> {
         format_version: header.format_version,
         checksum: header.checksum,
     })
+}
+
+fn damaged(origin: &str, what: &str) -> Error {
+    Error::data(origin, format!("the model file is damaged: {what}; fit the model again"))
+}
+
+/// The tensors of a file, in the order of their names, if they are those that the header was written with.
+fn checked<'a>(origin: &str, bytes: &'a [u8], header: &Header) -> Result<Vec<(String, TensorView<'a>)>> {
+    let tensors = SafeTensors::deserialize(bytes).map_err(|e| damaged(origin, &e.to_string()))?;
+    let mut views: Vec<(String, TensorView<'_>)> = tensors.tensors();
+    views.sort_by(|a, b| a.0.cmp(&b.0));
+    if checksum(header.model.get(), &views) != header.checksum {
+        let what = "its content does not match its checksum, so it was changed after it was written";
+        return Err(damaged(origin, what));
+    }
+    Ok(views)
 }
 
 fn assemble(d: Description<'_>, views: &[(String, TensorView<'_>)]) -> Result<Model, String> {
@@ -328,8 +357,18 @@ fn assemble(d: Description<'_>, views: &[(String, TensorView<'_>)]) -> Result<Mo
     model().map_err(|e| e.to_string())
 }
 
+/// A matrix as a tensor of any file of this crate.
+pub(crate) fn matrix_tensor(m: &Matrix) -> Tensor {
+    matrix(m)
+}
+
+/// A matrix among the tensors of a file.
+pub(crate) fn tensor_matrix(views: &[(String, TensorView<'_>)], name: &str) -> Result<Matrix, String> {
+    Tensors(views).matrix(name)?.ok_or_else(|| format!("tensor `{name}` is absent"))
+}
+
 /// SHA-256 of the description and of each tensor's name, shape and bytes, in the order of the names.
-fn checksum<S: AsRef<str>>(text: &str, views: &[(S, TensorView<'_>)]) -> String {
+pub(crate) fn checksum<S: AsRef<str>>(text: &str, views: &[(S, TensorView<'_>)]) -> String {
     let mut hash = Sha256::new();
     let mut part = |bytes: &[u8]| {
         hash.update((bytes.len() as u64).to_le_bytes());

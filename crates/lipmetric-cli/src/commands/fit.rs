@@ -1,4 +1,5 @@
 use super::shared::LabelledArgs;
+use super::sparse;
 use super::suspects::Suspects;
 use super::watched::{self, Measured, Watched};
 use crate::draw;
@@ -23,8 +24,9 @@ use lipmetric_io::model::save_model_to;
 use lipmetric_io::read::read_triplets;
 use lipmetric_io::{Source, Target};
 use serde::Serialize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Learn a distance from a labelled table
 ///
@@ -47,7 +49,7 @@ Examples:
   lipmetric inspect --spec echo.lip | lipmetric fit echo.csv --spec -")]
 pub(crate) struct Args {
     #[command(flatten)]
-    rows: LabelledArgs,
+    pub(super) rows: LabelledArgs,
     #[command(flatten)]
     method: MethodArgs,
     #[arg(long, value_name = "FILE", help_heading = "Other methods", help = options::help("triplets", "Comparisons to learn from instead of the labels: lines of three row numbers `i,j,l` for \"row i is nearer to row j than to row l\", rows counted from 1", ""))]
@@ -55,9 +57,15 @@ pub(crate) struct Args {
     /// Stop after this many seconds, with the best found so far (exit code 4)
     #[arg(long, value_name = "SECONDS", help_heading = "Method")]
     time_limit: Option<f64>,
+    /// Keep what the fit has come to in this file, about once a second: after `kill -9`, Ctrl-C or the time limit the same command goes on from there. Removed at the end
+    #[arg(long, value_name = "FILE", help_heading = "Method")]
+    checkpoint: Option<PathBuf>,
+    /// Seconds between two writings of the checkpoint, at least
+    #[arg(long, value_name = "SECONDS", requires = "checkpoint", default_value_t = 1.0, help_heading = "Method")]
+    checkpoint_every: f64,
     /// Write the model to this file; `-` is standard output, and the report then goes to standard error
     #[arg(long, value_name = "OUT", help_heading = "Output")]
-    model: Option<PathBuf>,
+    pub(super) model: Option<PathBuf>,
     /// Leave the training rows out of the model: it can then map rows, but not predict
     #[arg(long, requires = "model", help_heading = "Output")]
     without_rows: bool,
@@ -113,10 +121,22 @@ struct Report<'a> {
     model: Option<String>,
 }
 
+impl Args {
+    /// Whether nothing is asked for that needs rows with their zeros.
+    pub(super) fn stays_sparse(&self) -> bool {
+        let plain = !(self.certificate || self.json || self.dry_run || self.without_rows || self.pages.wanted());
+        plain && self.triplets.is_none() && self.checkpoint.is_none() && self.rows.roles.is_plain()
+    }
+}
+
 /// Finds what is wrong with the output before anything is read.
 fn check_output(args: &Args) -> Result {
     let inputs = [args.rows.data.path(), args.triplets.as_deref(), args.method.spec_file()];
     args.pages.check(&inputs)?;
+    if let Some(path) = &args.checkpoint {
+        let others: Vec<Option<&Path>> = inputs.iter().copied().chain([args.model.as_deref()]).collect();
+        outputs::check("--checkpoint", path, &others)?;
+    }
     let Some(path) = &args.model else { return Ok(()) };
     if Target::new(path) == Target::Stdout {
         if args.json {
@@ -130,8 +150,11 @@ fn check_output(args: &Args) -> Result {
 pub(crate) fn run(args: &Args, session: &Session) -> Result {
     let watch = Stopwatch::start();
     check_output(args)?;
-    let (table, data) = args.rows.read(session)?;
     let spec = args.method.spec()?;
+    if sparse::fit(args, &spec, args.method.prediction.classifier(&spec, true)?, session)? {
+        return Ok(());
+    }
+    let (table, data) = args.rows.read(session)?;
     let triplets = args.triplets.as_ref().map(|path| read_triplets(&Source::new(path))).transpose()?;
     let start = args.method.start()?;
     let recipe = args.rows.prepare.recipe(&spec, args.method.prediction.classifier(&spec, true)?);
@@ -144,7 +167,10 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
     }
     memory::check(&foreseen, args.rows.data.max_memory(), &table.origin)?;
     let origin = origin::of(&data);
-    watched::fit(&recipe, &data, time_limit(args.time_limit)?, session, |Watched { model, margins, history }| {
+    let every = Duration::try_from_secs_f64(args.checkpoint_every)
+        .map_err(|e| Failure::Usage(format!("--checkpoint-every: {} is no time: {e}", args.checkpoint_every)))?;
+    let given = (time_limit(args.time_limit)?, args.checkpoint.as_deref().map(|path| (path, every)));
+    watched::fit(&recipe, &data, given, session, |Watched { model, margins, history }| {
         let mut model = Arc::unwrap_or_clone(model);
         model.origin = Some(origin.clone());
         let seconds = (watch.seconds(), watch.cpu_seconds());
@@ -174,6 +200,12 @@ fn complete(
     if let Some(path) = &args.model {
         save_model_to(&model, &Target::new(path))?;
         session.detail(format!("wrote {}", path.display()));
+    }
+    // What was stopped goes on from it.
+    if let Some(path) = &args.checkpoint
+        && !matches!(model.outcome.status, Status::TimeLimit | Status::Interrupted)
+    {
+        lipmetric_io::checkpoint::remove(path)?;
     }
     let report = Report {
         status: model.outcome.status,
@@ -324,6 +356,7 @@ pub(crate) fn describe_preparation(preparation: &Preparation) -> String {
             }
             (Step::Number { fill, offset, scale, missing }, _) => {
                 let becomes = match preparation.scaling() {
+                    Scaling::None if *scale != 1.0 => format!("x / {}", short(*scale)),
                     Scaling::None => "x".to_owned(),
                     _ => {
                         let sign = if *offset < 0.0 { '+' } else { '-' };

@@ -1,5 +1,6 @@
 use super::fit::{describe_outcome, describe_preparation, drawn};
 use super::margins::{self, ReportArgs};
+use super::sparse;
 use super::suspects::Suspects;
 use crate::failure::{Failure, Result};
 use crate::method::options::{self, Given};
@@ -91,6 +92,9 @@ struct Report<'a> {
 
 pub(crate) fn run(args: &Args, session: &Session) -> Result {
     args.pages.check(&[Some(&args.model)])?;
+    if let Some(text) = sparse::inspect(&args.model)? {
+        return show(args, &text);
+    }
     let stored = crate::input::load_model(&args.model)?;
     if let Some(output) = &args.output {
         outputs::check("--output", output, &[Some(&args.model)])?;

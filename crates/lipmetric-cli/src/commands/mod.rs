@@ -17,6 +17,7 @@ pub(crate) mod plot;
 pub(crate) mod predict;
 mod seen;
 mod shared;
+mod sparse;
 mod suspects;
 pub(crate) mod transform;
 pub(crate) mod verify;

@@ -1,5 +1,6 @@
 use super::explain::Explainer;
 use super::shared::{BatchArgs, RowArgs};
+use super::sparse;
 use crate::failure::{Failure, Result};
 use crate::radius::NormArgs;
 use crate::session::Session;
@@ -11,7 +12,7 @@ use lipmetric::prepare::Encoding;
 use lipmetric::robust::{Kind, Norm, Radius, Space};
 
 /// The column of predicted classes.
-const PREDICTION: &str = "prediction";
+pub(super) const PREDICTION: &str = "prediction";
 
 /// Predict the class of each row
 ///
@@ -31,14 +32,14 @@ Examples:
   lipmetric predict --model f.lip --data echo --value --proba")]
 pub(crate) struct Args {
     #[command(flatten)]
-    batches: BatchArgs,
+    pub(super) batches: BatchArgs,
     /// Add a column per class: the share of the neighbours' votes or, of a model that predicts by a function, the
     /// probability of the class, calibrated on held-out rows when the model was fitted
     #[arg(long, help_heading = "Output")]
-    proba: bool,
+    pub(super) proba: bool,
     /// Add the distance to the nearest training row
     #[arg(long, help_heading = "Output")]
-    distance: bool,
+    pub(super) distance: bool,
     /// Add the margin: how much farther the nearest training row of another class is than that of the predicted class
     #[arg(long, help_heading = "Output")]
     margin: bool,
@@ -65,7 +66,7 @@ pub(crate) struct Args {
     counterfactual: bool,
     /// Add the N nearest training rows: where each stood, its label, its distance, and the features that the distance is made of
     #[arg(long, value_name = "N", help_heading = "Output")]
-    neighbours: Option<usize>,
+    pub(super) neighbours: Option<usize>,
     #[command(flatten)]
     rows: RowArgs,
 }
@@ -78,7 +79,25 @@ enum KindChoice {
     Exact,
 }
 
+impl Args {
+    /// An option that a model of sparse rows does not have.
+    pub(super) fn dense_only(&self) -> Option<&'static str> {
+        let given = [
+            ("--margin", self.margin),
+            ("--value", self.value),
+            ("--alpha", self.alpha.is_some()),
+            ("--radius", self.radius.is_some()),
+            ("--counterfactual", self.counterfactual),
+            ("--keep", self.batches.keeps()),
+        ];
+        given.into_iter().find(|(_, given)| *given).map(|(option, _)| option)
+    }
+}
+
 pub(crate) fn run(args: &Args, session: &Session) -> Result {
+    if sparse::predict(args, session)? {
+        return Ok(());
+    }
     let mut model = crate::input::load_model(&args.batches.model)?.model;
     check(args, &mut model.classifier)?;
     let predictor = Predictor::new(model)?;

@@ -145,7 +145,47 @@ impl BatchArgs {
     }
 }
 
+impl BatchArgs {
+    pub(crate) fn data(&self) -> &DataArgs {
+        &self.data
+    }
+
+    /// Whether columns of the input are wanted in the output.
+    pub(crate) fn keeps(&self) -> bool {
+        !self.out.keep.is_empty()
+    }
+
+    /// Finds what is wrong with the output before the work.
+    pub(crate) fn check_output(&self) -> Result {
+        self.out.check(&self.model, &self.data)
+    }
+
+    /// Writes all results at once.
+    pub(crate) fn write(&self, results: &Table, label: &str) -> Result {
+        let mut writer = self.out.writer(label)?.1;
+        writer.write_batch(results)?;
+        Ok(writer.finish()?)
+    }
+}
+
 impl OutArgs {
+    fn check(&self, model: &Path, data: &DataArgs) -> Result {
+        self.output.as_ref().map_or(Ok(()), |output| outputs::check("--output", output, &[data.path(), Some(model)]))
+    }
+
+    /// Where results go, and what writes them.
+    fn writer(&self, label: &str) -> Result<(Target, TableWriter)> {
+        let target = self.output.as_ref().map_or(Target::Stdout, Target::new);
+        let options = WriteOptions {
+            no_header: self.no_header,
+            label: Some(label.to_owned()),
+            format: self.jsonl.then_some(Format::Jsonl),
+            ..WriteOptions::default()
+        };
+        let writer = TableWriter::create(&target, &options)?;
+        Ok((target, writer))
+    }
+
     /// Writes new columns for the rows, batch by batch: a row for each row, or the same number of rows for each. `label` is the
     /// column that formats with a place for labels put there.
     pub(crate) fn run(
@@ -157,18 +197,9 @@ impl OutArgs {
         session: &Session,
         columns: impl Fn(&Table) -> Result<Vec<Column>>,
     ) -> Result {
-        if let Some(output) = &self.output {
-            outputs::check("--output", output, &[data.path(), Some(path)])?;
-        }
+        self.check(path, data)?;
         let mut stream = rows.stream(data, model, &self.keep, session)?;
-        let target = self.output.as_ref().map_or(Target::Stdout, Target::new);
-        let options = WriteOptions {
-            no_header: self.no_header,
-            label: Some(label.to_owned()),
-            format: self.jsonl.then_some(Format::Jsonl),
-            ..WriteOptions::default()
-        };
-        let mut writer = TableWriter::create(&target, &options)?;
+        let (target, mut writer) = self.writer(label)?;
         let make = |whole: &Table, batch: &Table| {
             let kept = self.keep.of(whole)?;
             let mut out = Table::new(batch.origin.clone(), joined(kept, columns(batch)?, batch.rows())?);

@@ -12,9 +12,11 @@ use lipmetric::prepare::Dataset;
 use lipmetric::solver::{Budget, Halt, Observer, Progress, Silent, Status};
 use lipmetric::view::History;
 use lipmetric::{Labels, Matrix, Metric, Model};
+use lipmetric_io::checkpoint::{Checkpoint, Identity};
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Above this many rows the margins are left to `lipmetric margins`, so that a fit does not wait for them.
@@ -69,62 +71,111 @@ enum News {
     Measured(Box<lipmetric::Result<Measured>>),
 }
 
-/// When the solver last looked at the clock, and how long it has been without at most.
+/// The course of a fit, and the best metric that it has offered.
 #[derive(Default)]
-struct Pulse(Mutex<Option<(Instant, Duration)>>);
-
-impl Pulse {
-    fn beat(&self) {
-        let mut pulse = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let now = Instant::now();
-        let longest = pulse.map_or(Duration::ZERO, |(last, longest)| longest.max(now - last));
-        *pulse = Some((now, longest));
-    }
-
-    /// How long to wait for a fit whose time is up: for its next step, if it has taken any.
-    fn patience(&self, limit: Option<Duration>) -> Duration {
-        let usual = session::patience(limit.unwrap_or_default());
-        let pulse = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        pulse.map_or(usual, |(_, longest)| usual.max(3 * longest))
-    }
+struct Course {
+    history: History,
+    best: Option<Metric>,
 }
 
-/// Passes everything on, takes the pulse, and keeps the course of the fit.
-struct Felt<'p, O>(&'p Pulse, &'p Mutex<History>, O);
+fn locked(course: &Mutex<Course>) -> MutexGuard<'_, Course> {
+    course.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// So many times as long as it took to ask for the best metric it is not asked for again: a twentieth of the time, at most.
+const REST: u32 = 20;
+
+/// Passes everything on, and keeps the course of the fit.
+struct Felt<'p, O> {
+    course: &'p Mutex<Course>,
+    /// When the best metric may be asked for again.
+    next: Instant,
+    inner: O,
+}
 
 impl<O: Observer> Observer for Felt<'_, O> {
     fn progress(&mut self, at: &Progress) -> ControlFlow<Halt> {
-        self.0.beat();
-        let _ = self.1.lock().unwrap_or_else(PoisonError::into_inner).progress(at);
-        self.2.progress(at)
+        let _ = locked(self.course).history.progress(at);
+        self.inner.progress(at)
     }
 
     fn decided(&mut self, what: &str) {
-        self.2.decided(what);
+        self.inner.decided(what);
+    }
+
+    fn reached(&mut self, metric: &mut dyn FnMut() -> Option<Metric>) {
+        let begun = Instant::now();
+        if begun < self.next {
+            return;
+        }
+        if let Some(metric) = metric() {
+            locked(self.course).best = Some(metric);
+        }
+        let now = Instant::now();
+        self.next = now + TICK + REST * (now - begun);
     }
 }
 
-/// Fits, measures and hands over to `finish`. If the fit does not end in time, `finish` gets the Euclidean distance in its place, and
-/// the program ends with it.
+/// A fit's observer, with a checkpoint or without.
+enum Kept<O> {
+    Nowhere(O),
+    In(Box<Checkpoint<O>>),
+}
+
+impl<O: Observer> Kept<O> {
+    fn open(
+        asked: Option<(&Path, Duration)>,
+        observer: O,
+        (recipe, data): (&Recipe<'_>, &Dataset),
+        session: &Session,
+    ) -> Result<Self> {
+        let Some((path, every)) = asked else { return Ok(Self::Nowhere(observer)) };
+        let checkpoint = Checkpoint::open(path, &Identity::of(recipe, data), observer)?.every(every);
+        if checkpoint.taken_up() {
+            session.note(format!("going on from the checkpoint {}", path.display()));
+        }
+        Ok(Self::In(Box::new(checkpoint)))
+    }
+
+    fn fit(&mut self, recipe: &Recipe<'_>, data: &Dataset, session: &Session) -> lipmetric::Result<Model> {
+        match self {
+            Self::Nowhere(observer) => recipe.fit(data, None, observer),
+            Self::In(checkpoint) => {
+                let fitted = recipe.fit(data, None, checkpoint.as_mut());
+                if let Some(failure) = checkpoint.failure() {
+                    session.note(format!("no checkpoint is kept: {failure}"));
+                }
+                fitted
+            }
+        }
+    }
+}
+
+/// Fits, measures and hands over to `finish`. If the fit does not end in time, `finish` gets the best metric that it has offered, or
+/// the Euclidean distance in its place, and the program ends with it.
 pub(super) fn fit(
     recipe: &Recipe<'_>,
     data: &Dataset,
-    limit: Option<Duration>,
+    (limit, checkpoint): (Option<Duration>, Option<(&Path, Duration)>),
     session: &Session,
     finish: impl Fn(Watched) -> Result,
 ) -> Result {
-    let (pulse, course) = (&Pulse::default(), &Mutex::new(History::default()));
+    let course = &Mutex::new(Course::default());
+    let felt = Felt { course, next: Instant::now(), inner: session.fit_observer() };
+    let observer = Budget::new(limit, felt);
+    let mut observer = Kept::open(checkpoint, observer, (recipe, data), session)?;
     let told = |model, margins| {
-        let history = course.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let history = locked(course).history.clone();
         finish(Watched { model, margins, history })
     };
     let end = limit.and_then(|l| Instant::now().checked_add(l));
     std::thread::scope(|scope| {
         let (sender, news) = channel();
         let work = move || {
-            let observer = Felt(pulse, course, session.fit_observer());
-            let fitted = recipe.fit(data, None, &mut Budget::new(limit, observer)).map(Arc::new);
+            let fitted = observer.fit(recipe, data, session).map(Arc::new);
             let model = fitted.as_ref().ok().cloned();
+            // The progress that is shown ends here.
+            drop(observer);
             // Nobody listens any more where the program is about to end.
             let _ = sender.send(News::Fitted(fitted));
             if let Some(model) = model {
@@ -135,20 +186,21 @@ pub(super) fn fit(
             .stack_size(STACK)
             .spawn_scoped(scope, work)
             .map_err(|e| Failure::Failed(format!("cannot start a thread: {e}")))?;
-        let clock = Clock { end, session, limit, pulse };
+        let clock = Clock { end, session, limit };
         let fitted = match clock.wait(&news) {
             Ok(News::Fitted(fitted)) => fitted,
             Ok(News::Measured(_)) | Err(None) => {
                 return Err(Failure::Failed("the fit ended without a result".to_owned()));
             }
             Err(Some(halt)) => {
-                instead(recipe, data, halt).and_then(|model| told(Arc::new(model), Measured::default())).end()
+                let best = locked(course).best.take();
+                instead(recipe, data, (halt, best)).and_then(|model| told(Arc::new(model), Measured::default())).end()
             }
         };
         let model = match fitted {
             Ok(model) => model,
             // Interrupted before there was anything to keep.
-            Err(lipmetric::Error::Interrupted) => Arc::new(instead(recipe, data, clock.halt())?),
+            Err(lipmetric::Error::Interrupted) => Arc::new(instead(recipe, data, (clock.halt(), None))?),
             Err(e) => return Err(e.into()),
         };
         if news_of_early_end(&model) {
@@ -189,7 +241,6 @@ struct Clock<'c> {
     end: Option<Instant>,
     session: &'c Session,
     limit: Option<Duration>,
-    pulse: &'c Pulse,
 }
 
 impl Clock<'_> {
@@ -211,15 +262,15 @@ impl Clock<'_> {
                 asked = Some(now);
             }
             let over = asked.into_iter().chain(self.end).min();
-            if over.is_some_and(|over| now >= over && now - over > self.pulse.patience(self.limit)) {
+            if over.is_some_and(|over| now >= over && now - over > session::patience(self.limit.unwrap_or_default())) {
                 return Err(Some(self.halt()));
             }
         }
     }
 }
 
-/// The Euclidean distance in place of a method that has not come to a result.
-fn instead(recipe: &Recipe<'_>, data: &Dataset, halt: Halt) -> Result<Model> {
+/// The best metric of a method that is still at work, or the Euclidean distance where it has none yet.
+fn instead(recipe: &Recipe<'_>, data: &Dataset, (halt, best): (Halt, Option<Metric>)) -> Result<Model> {
     let euclidean: Spec = Euclidean::new().into();
     let classifier = match recipe.classifier {
         ClassifierSpec::Vote { k: K::Fixed(k), weights } => ClassifierSpec::Vote { k: K::Fixed(k), weights },
@@ -231,10 +282,16 @@ fn instead(recipe: &Recipe<'_>, data: &Dataset, halt: Halt) -> Result<Model> {
     model.spec = recipe.spec.clone();
     model.used = recipe.spec.clone();
     model.outcome.status = if halt == Halt::Interrupted { Status::Interrupted } else { Status::TimeLimit };
-    model.outcome.notes.push(
-        "the fit was stopped before the method had a first result: this is the Euclidean distance, nothing was learned"
-            .to_owned(),
-    );
+    let note = match best.filter(|metric| metric.features() == model.metric.features()) {
+        Some(metric) => {
+            model.metric = metric;
+            "the fit was in the middle of a step that was not waited for: this is the best distance before it, and its figures are not known"
+        }
+        None => {
+            "the fit was stopped before the method had a first result: this is the Euclidean distance, nothing was learned"
+        }
+    };
+    model.outcome.notes.push(note.to_owned());
     Ok(model)
 }
 

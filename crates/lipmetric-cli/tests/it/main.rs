@@ -20,6 +20,7 @@ mod robustness;
 mod safety;
 mod smooth;
 mod snapshots;
+mod sparse;
 mod spec;
 mod verify;
 mod work;

@@ -4,21 +4,24 @@ use lipmetric::Matrix;
 use safetensors::tensor::{Dtype, TensorView};
 use std::collections::BTreeMap;
 
+/// A tensor to be written: type, shape, bytes.
+pub(crate) type Tensor = (Dtype, Vec<usize>, Vec<u8>);
+
 /// Tensors to be written, by name.
-pub(super) type Written = BTreeMap<&'static str, (Dtype, Vec<usize>, Vec<u8>)>;
+pub(super) type Written = BTreeMap<&'static str, Tensor>;
 
 /// A matrix of 64-bit floats.
-pub(super) fn matrix(m: &Matrix) -> (Dtype, Vec<usize>, Vec<u8>) {
+pub(super) fn matrix(m: &Matrix) -> Tensor {
     (Dtype::F64, vec![m.rows(), m.cols()], floats(m.as_slice().iter().copied()))
 }
 
 /// A list of 64-bit floats.
-pub(super) fn vector(values: impl ExactSizeIterator<Item = f64>) -> (Dtype, Vec<usize>, Vec<u8>) {
+pub(super) fn vector(values: impl ExactSizeIterator<Item = f64>) -> Tensor {
     (Dtype::F64, vec![values.len()], floats(values))
 }
 
 /// 32-bit numbers without a sign.
-pub(super) fn codes(shape: Vec<usize>, values: impl Iterator<Item = u32>) -> (Dtype, Vec<usize>, Vec<u8>) {
+pub(super) fn codes(shape: Vec<usize>, values: impl Iterator<Item = u32>) -> Tensor {
     (Dtype::U32, shape, values.flat_map(u32::to_le_bytes).collect())
 }
 

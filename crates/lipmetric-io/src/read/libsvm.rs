@@ -1,10 +1,10 @@
 //! LIBSVM's sparse text: `label index:value index:value ...`, indices from 1 and increasing, `#` comments.
 
-use lipmetric::data::{Column, Table, Texts, Values, excerpt};
+use lipmetric::data::{Column, SparseRows, Table, Texts, Values, excerpt};
 
 use super::lines::{Lines, not_utf8};
 use super::{Batches, MAX_COLUMNS, ReadOptions, position_names};
-use crate::source::Input;
+use crate::source::{Input, too_large};
 use crate::{Error, Result};
 
 /// What an empty column costs: its name, its place in the table, its allocation.
@@ -25,6 +25,46 @@ impl Libsvm {
     }
 }
 
+/// Rows of LIBSVM, as sparse as they were written.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct SparseTable {
+    /// What messages call the source.
+    pub origin: String,
+    /// The label of each row, as written.
+    pub labels: Texts,
+    /// The line (from 1) of each row.
+    pub lines: Vec<u64>,
+    /// The rows.
+    pub rows: SparseRows,
+}
+
+/// Bytes that a value of a sparse row takes while it is read.
+const CELL_COST: u64 = 40;
+
+/// All rows of a source.
+pub(super) fn read_sparse(input: Input, options: &ReadOptions) -> Result<SparseTable> {
+    let (origin, limit) = (input.origin.clone(), options.limit());
+    let mut lines = Lines::new(input);
+    let mut all = Sparse { most: options.max_features, limit, stays: true, ..Sparse::default() };
+    while let Some((number, line)) = lines.next()? {
+        let fail = |message| Error::data_at_line(&origin, number, message);
+        let text = std::str::from_utf8(line).map_err(|e| fail(not_utf8(line, e)))?;
+        all.take_in(number, text).map_err(fail)?;
+        if (all.cells.len() as u64).saturating_mul(CELL_COST) > limit {
+            return Err(too_large(&origin, limit));
+        }
+    }
+    let mut rows = SparseRows::new();
+    let mut cells = all.cells.chunk_by(|a, b| a.0 == b.0).peekable();
+    for (row, &line) in all.lines.iter().enumerate() {
+        let own = cells.next_if(|cells| cells[0].0 == row).unwrap_or(&[]);
+        let pushed = rows.push(own.iter().map(|&(_, column, value)| (column as u32, value)));
+        pushed.map_err(|e| Error::data_at_line(&origin, line, format!("{e}; sparse rows have no missing values")))?;
+    }
+    Ok(SparseTable { origin, labels: all.labels, lines: all.lines, rows })
+}
+
 /// Rows of one batch, still sparse.
 #[derive(Default)]
 struct Sparse {
@@ -35,6 +75,8 @@ struct Sparse {
     columns: usize,
     most: Option<usize>,
     limit: u64,
+    /// Whether the rows stay sparse.
+    stays: bool,
 }
 
 impl Sparse {
@@ -66,10 +108,11 @@ impl Sparse {
         let columns = last.max(self.columns as u64);
         let rows = row as u64 + 1;
         let dense = columns.saturating_mul(rows.saturating_mul(8).saturating_add(COLUMN_COST));
-        if dense > self.limit {
+        if dense > self.limit && !self.stays {
             return Err(format!(
                 "index {last} makes {rows} rows x {columns} columns, which need {} GiB of memory as a dense table \
-                 (the limit is {}, set by the parameter `max_memory`); renumber the features or choose fewer of them",
+                 (the limit is {}, set by the parameter `max_memory`); renumber the features, choose fewer of them, or fit with \
+                 `method = euclidean`, which keeps such rows sparse",
                 dense >> 30,
                 self.limit >> 30
             ));

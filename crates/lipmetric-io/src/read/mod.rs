@@ -28,6 +28,7 @@ mod records;
 mod sniff;
 mod triplets;
 
+pub use libsvm::SparseTable;
 pub use triplets::read_triplets;
 
 use std::fs::File;
@@ -95,6 +96,23 @@ pub fn read_table(source: &Source, options: &ReadOptions) -> Result<Table> {
     stream.next_batch(usize::MAX)?.ok_or_else(|| no_rows(&origin))
 }
 
+/// Reads the rows of a LIBSVM file without their zeros; nothing if the source is of another format.
+///
+/// # Errors
+/// If the source cannot be read, is damaged, or has no rows.
+pub fn read_sparse(source: &Source, options: &ReadOptions) -> Result<Option<SparseTable>> {
+    let named = source.file_name().and_then(|name| Format::of_name(name).0);
+    let (opened, format) = told_apart(source.open(false)?, named, options)?;
+    if format != Format::Libsvm {
+        return Ok(None);
+    }
+    let table = libsvm::read_sparse(opened.input, options)?;
+    if table.rows.is_empty() && !options.allow_empty {
+        return Err(no_rows(&table.origin));
+    }
+    Ok(Some(table))
+}
+
 /// A table that is read batch by batch. CSV, TSV, LIBSVM and NPY (in C order) take memory for one batch only,
 /// Parquet for one row group, NPZ and NPY in Fortran order for the whole.
 ///
@@ -156,27 +174,9 @@ impl TableStream {
         Self::start(Opened::new(origin.into(), Box::new(reader), None, options.streaming)?, None, options)
     }
 
-    fn start(mut opened: Opened, named: Option<Format>, options: &ReadOptions) -> Result<Self> {
+    fn start(opened: Opened, named: Option<Format>, options: &ReadOptions) -> Result<Self> {
         let origin = opened.input.origin.clone();
-        if opened.sample.is_empty() {
-            return Err(Error::data(origin, "the file is empty; it must hold at least one row"));
-        }
-        let asked = options.format.or(named);
-        let format = asked.unwrap_or_else(|| Format::of_content(&opened.sample, opened.complete));
-        if let Some(actual) = Format::of_magic(&opened.sample).filter(|a| format.is_text() && *a != format) {
-            let message =
-                format!("this was to be read as {format}, but its content is {actual}; rename it or name the format");
-            return Err(Error::data(origin, message));
-        }
-        if let Some(what) = strange::kind(&opened.sample).filter(|_| format.is_text()) {
-            return Err(Error::data(origin, format!("this is no table but {what}")));
-        }
-        if format.is_text() {
-            opened = check_encoding(opened, options.encoding)?;
-        }
-        if options.delimiter.is_some() && !matches!(format, Format::Csv | Format::Tsv) {
-            return Err(Error::usage(format!("{origin}: a delimiter was given, but {format} has none; leave it out")));
-        }
+        let (opened, format) = told_apart(opened, named, options)?;
         let batches: Box<dyn Batches> = match format {
             Format::Csv => Box::new(delimited::Delimited::open(opened, options.delimiter, options)?),
             Format::Tsv => Box::new(delimited::Delimited::open(opened, options.delimiter.or(Some(b'\t')), options)?),
@@ -218,6 +218,31 @@ impl TableStream {
         }
         Ok(batch)
     }
+}
+
+/// The format of a source and its text as UTF-8.
+fn told_apart(mut opened: Opened, named: Option<Format>, options: &ReadOptions) -> Result<(Opened, Format)> {
+    let origin = opened.input.origin.clone();
+    if opened.sample.is_empty() {
+        return Err(Error::data(origin, "the file is empty; it must hold at least one row"));
+    }
+    let asked = options.format.or(named);
+    let format = asked.unwrap_or_else(|| Format::of_content(&opened.sample, opened.complete));
+    if let Some(actual) = Format::of_magic(&opened.sample).filter(|a| format.is_text() && *a != format) {
+        let message =
+            format!("this was to be read as {format}, but its content is {actual}; rename it or name the format");
+        return Err(Error::data(origin, message));
+    }
+    if let Some(what) = strange::kind(&opened.sample).filter(|_| format.is_text()) {
+        return Err(Error::data(origin, format!("this is no table but {what}")));
+    }
+    if format.is_text() {
+        opened = check_encoding(opened, options.encoding)?;
+    }
+    if options.delimiter.is_some() && !matches!(format, Format::Csv | Format::Tsv) {
+        return Err(Error::usage(format!("{origin}: a delimiter was given, but {format} has none; leave it out")));
+    }
+    Ok((opened, format))
 }
 
 fn no_rows(origin: &str) -> Error {

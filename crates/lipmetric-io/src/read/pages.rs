@@ -1,8 +1,13 @@
-//! Pages of a Parquet column, checked before they are decoded.
+//! Pages of a Parquet column, checked before they are unpacked and decoded.
+//!
+//! A page says itself how large it is when it is unpacked, and the decoder believes it. So the headers of all pages are looked at
+//! first. They are structs of Thrift's compact protocol, of which two fields are of interest and the others are skipped.
 
 use parquet::basic::Type;
 use parquet::column::page::{Page, PageMetadata, PageReader};
 use parquet::errors::{ParquetError, Result};
+use parquet::file::metadata::ColumnChunkMetaData;
+use parquet::file::reader::ChunkReader;
 
 /// Passes pages on, unless one claims more values than its bytes can hold: the decoder would make room for all of them.
 pub(super) struct Checked {
@@ -55,5 +60,147 @@ impl Iterator for Checked {
 
     fn next(&mut self) -> Option<Self::Item> {
         self.get_next_page().transpose()
+    }
+}
+
+/// Headers are longer only where they carry long statistics.
+const LONGEST_HEADER: usize = 1 << 20;
+/// Structs within structs that a header may have.
+const DEEPEST: usize = 8;
+/// What a page of numbers takes beside its values: levels, a dictionary's indices.
+const BESIDE: u64 = 1 << 16;
+
+/// Refuses a column chunk with a page that would unpack to more than `limit` bytes or, where a value has a fixed size, to far more than
+/// its values can take; and one whose pages do so together.
+pub(super) fn check_sizes<R: ChunkReader>(source: &R, chunk: &ColumnChunkMetaData, limit: u64) -> Result<()> {
+    let negative = |_| ParquetError::General("a column has a negative place or size".to_owned());
+    let (start, length) = chunk.byte_range();
+    let values = u64::try_from(chunk.num_values()).map_err(negative)?;
+    let most = match chunk.column_type() {
+        // A length and the text, which may be long.
+        Type::BYTE_ARRAY | Type::FIXED_LEN_BYTE_ARRAY => limit,
+        _ => values.saturating_mul(16).saturating_add(BESIDE).min(limit),
+    };
+    let (mut at, end, mut total) = (start, start.saturating_add(length), 0_u64);
+    while at < end {
+        let room = usize::try_from(end - at).unwrap_or(usize::MAX).min(LONGEST_HEADER);
+        // Most headers are short: the rest of the page is not read for them.
+        let mut header = None;
+        for window in [room.min(256), room] {
+            header = header.or_else(|| Thrift(&source.get_bytes(at, window).ok()?, 0).page());
+        }
+        let Some((header, packed, unpacked)) = header else {
+            return Err(ParquetError::General("a page's header is damaged".to_owned()));
+        };
+        total = total.saturating_add(unpacked);
+        if unpacked > most || total > limit {
+            return Err(ParquetError::General(format!(
+                "a page of {packed} bytes claims to unpack to {unpacked}, more than its values or the memory allow"
+            )));
+        }
+        at = at.saturating_add(header as u64).saturating_add(packed);
+    }
+    Ok(())
+}
+
+/// Bytes of Thrift's compact protocol, and the place in them.
+struct Thrift<'a>(&'a [u8], usize);
+
+impl Thrift<'_> {
+    fn byte(&mut self) -> Option<u8> {
+        let byte = *self.0.get(self.1)?;
+        self.1 += 1;
+        Some(byte)
+    }
+
+    fn varint(&mut self) -> Option<u64> {
+        let mut value = 0;
+        for shift in (0..64).step_by(7) {
+            let byte = self.byte()?;
+            value |= u64::from(byte & 0x7f) << shift;
+            if byte & 0x80 == 0 {
+                return Some(value);
+            }
+        }
+        None
+    }
+
+    fn whole(&mut self) -> Option<i64> {
+        let raw = self.varint()?;
+        Some((raw >> 1) as i64 ^ -((raw & 1) as i64))
+    }
+
+    /// The length of a page's header, and the sizes of the page: packed, unpacked.
+    fn page(mut self) -> Option<(usize, u64, u64)> {
+        let (mut packed, mut unpacked) = (None, None);
+        self.fields(|thrift, field, kind| match (field, kind) {
+            (2, 4..=6) => thrift.whole().map(|size| unpacked = u64::try_from(size).ok()),
+            (3, 4..=6) => thrift.whole().map(|size| packed = u64::try_from(size).ok()),
+            _ => thrift.skip(kind, DEEPEST),
+        })?;
+        Some((self.1, packed?, unpacked?))
+    }
+
+    /// Calls `each` with the number and the type of every field of a struct; it must take the field's value.
+    fn fields(&mut self, mut each: impl FnMut(&mut Self, i64, u8) -> Option<()>) -> Option<()> {
+        let mut field = 0;
+        loop {
+            let head = self.byte()?;
+            if head == 0 {
+                return Some(());
+            }
+            field = match head >> 4 {
+                0 => self.whole()?,
+                delta => field + i64::from(delta),
+            };
+            each(self, field, head & 15)?;
+        }
+    }
+
+    /// Passes over a value.
+    fn skip(&mut self, kind: u8, depth: usize) -> Option<()> {
+        let depth = depth.checked_sub(1)?;
+        match kind {
+            // A field that is true or false has no value of its own.
+            1 | 2 => {}
+            3 => self.1 += 1,
+            4..=6 => _ = self.varint()?,
+            7 => self.1 += 8,
+            8 => self.1 = self.1.checked_add(usize::try_from(self.varint()?).ok()?)?,
+            9 | 10 => {
+                let head = self.byte()?;
+                let count = if head >> 4 == 15 { self.varint()? } else { u64::from(head >> 4) };
+                for _ in 0..count {
+                    // In a list each true or false is a byte.
+                    let of = if matches!(head & 15, 1 | 2) { 3 } else { head & 15 };
+                    self.skip(of, depth)?;
+                    (self.1 <= self.0.len()).then_some(())?;
+                }
+            }
+            12 => self.fields(|thrift, _, kind| thrift.skip(kind, depth))?,
+            _ => return None,
+        }
+        (self.1 <= self.0.len()).then_some(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_header_is_measured_whatever_it_holds() {
+        // Type 0, unpacked 300, packed 20, a checksum (field 4), a struct (field 5) with a list of two strings, then the end.
+        let header = [0x15, 0, 0x15, 0xd8, 4, 0x15, 40, 0x15, 2, 0x1c, 0x19, 0x28, 2, b'a', b'b', 1, b'c', 0x11, 0, 0];
+        let mut longer = header.to_vec();
+        longer.extend([7; 30]);
+        assert_eq!(Thrift(&longer, 0).page(), Some((header.len(), 20, 300)));
+        for cut in 0..header.len() {
+            assert_eq!(Thrift(&header[..cut], 0).page(), None, "{cut}");
+        }
+        // A negative size, a number without end, a list that claims more than there is.
+        assert_eq!(Thrift(&[0x15, 0, 0x15, 1, 0x15, 2, 0], 0).page(), None);
+        assert_eq!(Thrift(&[0xff; 40], 0).page(), None);
+        assert_eq!(Thrift(&[0x19, 0xf3, 0xff, 0xff, 0xff, 0xff, 0xff, 1], 0).page(), None);
     }
 }

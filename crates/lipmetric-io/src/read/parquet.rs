@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::collections::HashSet;
 use std::fs::File;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use lipmetric::data::{Column, Table, Texts, Values};
@@ -11,10 +12,10 @@ use parquet::column::reader::{ColumnReader, ColumnReaderImpl, get_column_reader}
 use parquet::data_type::DataType;
 use parquet::errors::ParquetError;
 use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
-use parquet::file::reader::{ChunkReader, FileReader, SerializedFileReader};
+use parquet::file::reader::{ChunkReader, FileReader, Length, SerializedFileReader};
 use parquet::schema::types::ColumnDescriptor;
 
-use super::pages::Checked;
+use super::pages::{Checked, check_sizes};
 use super::{Batches, Loaded, MAX_COLUMNS, Random, RandomAccess, ReadOptions};
 use crate::source::too_large;
 use crate::{Error, Result};
@@ -43,7 +44,9 @@ enum Kind {
 
 struct Groups<R: ChunkReader> {
     origin: String,
-    reader: SerializedFileReader<R>,
+    /// The bytes themselves, where pages are looked at before they are unpacked.
+    source: Arc<R>,
+    reader: SerializedFileReader<Shared<R>>,
     columns: Vec<(String, Kind)>,
     next_group: usize,
     current: Option<Loaded>,
@@ -107,10 +110,33 @@ fn guarded<T>(decode: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, Par
     result.unwrap_or_else(|_| Err(ParquetError::General("the values contradict their description".to_owned())))
 }
 
+/// Bytes that are read by the decoder and by us.
+struct Shared<R>(Arc<R>);
+
+impl<R: Length> Length for Shared<R> {
+    fn len(&self) -> u64 {
+        self.0.len()
+    }
+}
+
+impl<R: ChunkReader> ChunkReader for Shared<R> {
+    type T = R::T;
+
+    fn get_read(&self, start: u64) -> Result<R::T, ParquetError> {
+        self.0.get_read(start)
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes, ParquetError> {
+        self.0.get_bytes(start, length)
+    }
+}
+
 impl<R: ChunkReader + 'static> Groups<R> {
     fn open(origin: String, source: R, options: &ReadOptions) -> Result<Self> {
         let length = source.len();
-        let reader = guarded(|| SerializedFileReader::new(source)).map_err(|e| failure(&origin, &e))?;
+        let source = Arc::new(source);
+        let shared = Shared(source.clone());
+        let reader = guarded(|| SerializedFileReader::new(shared)).map_err(|e| failure(&origin, &e))?;
         check_layout(reader.metadata(), length).map_err(|e| failure(&origin, &e))?;
         let schema = reader.metadata().file_metadata().schema_descr_ptr();
         if schema.num_columns() > MAX_COLUMNS {
@@ -138,7 +164,7 @@ impl<R: ChunkReader + 'static> Groups<R> {
             return Err(Error::data(origin, message));
         }
         let limit = options.limit();
-        Ok(Self { origin, reader, columns, next_group: 0, current: None, seen: 0, limit })
+        Ok(Self { origin, source, reader, columns, next_group: 0, current: None, seen: 0, limit })
     }
 
     fn load_group(&mut self) -> Result<Table> {
@@ -158,6 +184,7 @@ impl<R: ChunkReader + 'static> Groups<R> {
                 }
                 continue;
             }
+            check_sizes(&*self.source, group.metadata().column(j), self.limit).map_err(|e| fail(&e))?;
             let described = group.metadata().column(j).column_descr_ptr();
             let pages = guarded(|| group.get_column_page_reader(j)).map_err(|e| fail(&e))?;
             let pages = Box::new(Checked::new(pages, described.physical_type()));

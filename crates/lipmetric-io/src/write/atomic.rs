@@ -13,7 +13,8 @@ use crate::{Error, Result};
 const BUFFER: usize = 128 << 10;
 
 /// Writes a file so that it appears complete or not at all: into a temporary file in the same folder, which is
-/// flushed to disk and then renamed. An existing file keeps its permissions; a device or pipe is written through.
+/// flushed to disk and then renamed. On Linux that file has no name until it is complete, so that nothing is left of it even where
+/// the program is killed. An existing file keeps its permissions; a device or pipe is written through.
 ///
 /// ```
 /// use std::io::Write;
@@ -91,12 +92,124 @@ fn followed(path: &Path) -> PathBuf {
     at
 }
 
+/// What is written before it takes its place.
+enum Draft {
+    /// A file without a name in this folder: nothing is left of it, whenever and however the program ends.
+    #[cfg(target_os = "linux")]
+    Nameless(File, PathBuf),
+    Named(NamedTempFile, Unfinished),
+}
+
+/// A builder of names for files that are not complete.
+fn named() -> tempfile::Builder<'static, 'static> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".lipmetric-").suffix(".tmp");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        // What any program's new file would get: the umask takes its part away.
+        builder.permissions(fs::Permissions::from_mode(NEW_FILE));
+    }
+    builder
+}
+
+/// The rights of a new file, before the umask.
+#[cfg(unix)]
+const NEW_FILE: u32 = 0o666;
+
+#[cfg(target_os = "linux")]
+mod nameless {
+    use super::{Draft, File, NEW_FILE, Path, fs, io, named};
+    use rustix::fs::{AtFlags, CWD, Mode, OFlags};
+    use std::os::fd::AsRawFd;
+
+    /// Where the system knows an open file without a name.
+    fn place(file: &File) -> String {
+        format!("/proc/self/fd/{}", file.as_raw_fd())
+    }
+
+    /// A file without a name; none where the system or this folder's file system has no such thing.
+    pub(super) fn create(folder: &Path) -> Option<Draft> {
+        let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
+        let file = File::from(rustix::fs::open(folder, flags, Mode::from_raw_mode(NEW_FILE)).ok()?);
+        fs::symlink_metadata(place(&file)).ok()?;
+        Some(Draft::Nameless(file, folder.to_path_buf()))
+    }
+
+    /// Gives it a name, and that of the target at once.
+    pub(super) fn persist(file: &mut File, folder: &Path, path: &Path) -> io::Result<()> {
+        let from = place(file);
+        let linked =
+            named().make_in(folder, |to| Ok(rustix::fs::linkat(CWD, &from, CWD, to, AtFlags::SYMLINK_FOLLOW)?));
+        match linked {
+            Ok(linked) => linked.persist(path).map(drop).map_err(|e| e.error),
+            // Some file systems give no name to what had none.
+            Err(_) => {
+                use std::io::Seek;
+                let mut copy = named().tempfile_in(folder)?;
+                copy.as_file().set_permissions(file.metadata()?.permissions())?;
+                file.rewind()?;
+                io::copy(file, &mut copy)?;
+                copy.as_file().sync_all()?;
+                copy.persist(path).map(drop).map_err(|e| e.error)
+            }
+        }
+    }
+}
+
+impl Draft {
+    fn create(folder: &Path) -> io::Result<Self> {
+        #[cfg(target_os = "linux")]
+        if let Some(nameless) = nameless::create(folder) {
+            return Ok(nameless);
+        }
+        let temp = named().tempfile_in(folder)?;
+        let listed = Unfinished::new(temp.path());
+        Ok(Self::Named(temp, listed))
+    }
+
+    fn file(&self) -> &File {
+        match self {
+            #[cfg(target_os = "linux")]
+            Self::Nameless(file, _) => file,
+            Self::Named(temp, _) => temp.as_file(),
+        }
+    }
+
+    fn persist(self, path: &Path) -> io::Result<()> {
+        match self {
+            #[cfg(target_os = "linux")]
+            Self::Nameless(mut file, folder) => nameless::persist(&mut file, &folder, path),
+            Self::Named(temp, listed) => {
+                temp.persist(path).map_err(|e| e.error)?;
+                drop(listed);
+                Ok(())
+            }
+        }
+    }
+}
+
+impl Write for Draft {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file().flush()
+    }
+}
+
+impl Seek for Draft {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.file().seek(to)
+    }
+}
+
 /// A temporary file that becomes the target.
 pub(super) struct AtomicFile {
-    temp: BufWriter<NamedTempFile>,
+    temp: BufWriter<Draft>,
     path: PathBuf,
     shown: String,
-    listed: Unfinished,
 }
 
 impl AtomicFile {
@@ -107,29 +220,19 @@ impl AtomicFile {
             Some(parent) if !parent.as_os_str().is_empty() => parent,
             _ => Path::new("."),
         };
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(".lipmetric-").suffix(".tmp");
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt;
-            // What any program's new file would get: the umask takes its part away.
-            builder.permissions(fs::Permissions::from_mode(0o666));
-        }
-        let temp = builder.tempfile_in(folder)?;
+        let temp = Draft::create(folder)?;
         if let Some(about) = existing {
-            temp.as_file().set_permissions(about.permissions())?;
+            temp.file().set_permissions(about.permissions())?;
         }
         let shown = path.display().to_string();
-        let listed = Unfinished::new(temp.path());
-        Ok(Self { temp: BufWriter::with_capacity(BUFFER, temp), path: real, shown, listed })
+        Ok(Self { temp: BufWriter::with_capacity(BUFFER, temp), path: real, shown })
     }
 
     /// Flushes, syncs and renames.
     fn commit(self) -> io::Result<()> {
         let temp = self.temp.into_inner().map_err(io::IntoInnerError::into_error)?;
-        temp.as_file().sync_all()?;
-        temp.persist(&self.path).map_err(|e| e.error)?;
-        drop(self.listed);
+        temp.file().sync_all()?;
+        temp.persist(&self.path)?;
         // The rename itself reaches the disk with the folder; some file systems cannot sync one, and the file is
         // complete either way.
         if let Some(folder) = self.path.parent().filter(|f| !f.as_os_str().is_empty()) {

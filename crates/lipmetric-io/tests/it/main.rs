@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod auto_traits;
+mod checkpoint;
 mod corpus;
 mod damage;
 mod datasets;

@@ -3,11 +3,13 @@
 mod labels;
 mod matrix;
 mod matrix_ref;
+mod sparse;
 mod split;
 mod table;
 
 pub use labels::Labels;
 pub use matrix::Matrix;
 pub use matrix_ref::MatrixRef;
+pub use sparse::SparseRows;
 pub use split::{Split, folds, holdouts};
 pub use table::{Column, Table, Texts, Values, excerpt, is_missing, number};

@@ -15,7 +15,7 @@ use crate::classify::smooth::{Points, Ridge, fit, laplace_of, largest, per_class
 use crate::classify::{SmoothFunction, Smoothness};
 use crate::data::{folds, holdouts};
 use crate::problem::Coordinates;
-use crate::solver::{Halt, Observer, Progress, Status, Timed};
+use crate::solver::{Halt, Kept, Observer, Progress, Status, Timed};
 use crate::{Error, Labels, Matrix, Result, linalg};
 use std::ops::ControlFlow;
 
@@ -102,12 +102,21 @@ impl Agop {
     ) -> Result<Vec<Fit>> {
         let mut factor = Matrix::identity(machine.rows.x.cols());
         let mut out: Vec<Fit> = Vec::new();
+        let mut done = kept_rounds(observer, factor.cols());
         for round in 1..=rounds {
-            let Some(next) = machine.next(&factor, &machine.function(&factor)?)? else { break };
-            factor = next;
+            factor = match done.get(round - 1) {
+                Some(known) => known.clone(),
+                None => {
+                    let Some(next) = machine.next(&factor, &machine.function(&factor)?)? else { break };
+                    done.push(next.clone());
+                    observer.finished(Self::NAME, &Kept::new("", done.clone()));
+                    next
+                }
+            };
             let metric = frame.metric(&factor)?;
             let mut notes = notes.clone();
             note_collapse(&metric, data.x, &mut notes)?;
+            observer.reached(&mut || Some(metric.clone()));
             let halt = observer.progress(&Progress { iteration: round, ..Progress::default() });
             let status = match halt {
                 ControlFlow::Break(halt) if round < rounds => stopped(halt),
@@ -145,6 +154,13 @@ impl Agop {
         let best = (0..self.rounds).fold(0, |best, t| if right[t] > right[best] + 1e-9 { t } else { best });
         Ok((best + 1, None))
     }
+}
+
+/// The factors of the rounds that an earlier run has done.
+fn kept_rounds(observer: &mut dyn Observer, coordinates: usize) -> Vec<Matrix> {
+    let kept = observer.kept(Agop::NAME).map_or_else(Vec::new, |kept| kept.numbers);
+    let good = |m: &Matrix| m.cols() == coordinates && m.first_non_finite().is_none();
+    if kept.iter().all(good) { kept } else { Vec::new() }
 }
 
 fn stopped(halt: Halt) -> Status {

@@ -7,7 +7,7 @@ use crate::neighbours::NeighbourIndex;
 use crate::pairs::weighted_outer;
 use crate::problem::{Coordinates, Listed, SUMMED, Under, Weighed};
 use crate::solver::listed::Problem;
-use crate::solver::{Observer, Solution, Status, Stop, Timed};
+use crate::solver::{Kept, Observer, Solution, Status, Stop, Timed, Translated};
 use crate::{Error, Matrix, Metric, Result, linalg};
 
 parameters! {
@@ -137,7 +137,7 @@ impl LipLocal {
         fraction: f64,
         observer: &mut dyn Observer,
     ) -> Result<(Matrix, Done)> {
-        let mut steps = 0;
+        let (mut steps, mut round) = (0, 0);
         let mut solve = |at: &Whitened, start: Matrix, observer: &mut dyn Observer| -> Result<Round> {
             let c_max = at.problem.ceiling()?;
             if c_max <= 0.0 {
@@ -145,7 +145,11 @@ impl LipLocal {
             }
             let c = fraction * c_max;
             let stop = Stop::new(self.tolerance, self.max_iterations);
-            let (solution, proof) = at.problem.solve(c, start, &stop, observer)?;
+            round += 1;
+            let part = format!("{}, c_rel {fraction}, round {round}", Self::NAME);
+            let metric = |kept: &Kept| ground.metric(&linalg::product(kept.numbers.get(1)?, &at.map)).ok();
+            let watched = &mut Translated { inner: observer, metric: &metric };
+            let (solution, proof) = at.problem.solve(c, start, &stop, (&part, watched))?;
             steps += solution.iterations;
             Ok(Round { solution, proof, c_max })
         };

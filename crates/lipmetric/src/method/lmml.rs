@@ -13,7 +13,7 @@ use super::start::{Begin, Init, coordinates, coordinates_of_any_labels, notes_on
 use super::{Fit, Method, Outcome, Training, check_limits, settle};
 use crate::problem::{Coordinates, Under};
 use crate::solver::comparisons::{Anchor, Lists, Loss, Penalty, Problem};
-use crate::solver::{Observer, Stop, Timed};
+use crate::solver::{Kept, Observer, Stop, Timed, Translated};
 use crate::{Error, Matrix, Metric, Result, linalg};
 
 parameters! {
@@ -146,7 +146,9 @@ impl Method for Lmml {
         }
         let full = start.rows() >= frame.rank();
         let stop = Stop::new(self.tolerance, self.max_iterations);
-        let (mut solution, proof) = problem.solve(&mut lists, start, &stop, observer)?;
+        let reached = |kept: &Kept| frame.metric(kept.numbers.first()?).ok();
+        let watched = &mut Translated { inner: observer, metric: &reached };
+        let (mut solution, proof) = problem.solve(&mut lists, start, &stop, watched)?;
         let metric = if full {
             frame.metric_of(&linalg::transposed_product(&solution.factor, &solution.factor))?
         } else {

@@ -14,7 +14,7 @@ use crate::neighbours::NeighbourIndex;
 use crate::pairs::weighted_outer;
 use crate::problem::{Coordinates, Slack, Under, Weighed};
 use crate::solver::comparisons::{Anchor, Lists, Loss, Penalty, Problem};
-use crate::solver::{Observer, Stop, Timed};
+use crate::solver::{Kept, Observer, Stop, Timed, Translated};
 use crate::{Error, Matrix, Metric, Result, linalg};
 
 parameters! {
@@ -190,7 +190,9 @@ impl Method for Lmnn {
         let full = start.rows() >= frame.rank();
         let stop = Stop::new(self.tolerance, self.max_iterations);
         let mut lists = Lists::by_label();
-        let (mut solution, proof) = problem.solve(&mut lists, start, &stop, observer)?;
+        let reached = |kept: &Kept| frame.metric(kept.numbers.first()?).ok();
+        let watched = &mut Translated { inner: observer, metric: &reached };
+        let (mut solution, proof) = problem.solve(&mut lists, start, &stop, watched)?;
         let metric = if full {
             frame.metric_of(&linalg::transposed_product(&solution.factor, &solution.factor))?
         } else {

@@ -18,7 +18,7 @@ use super::{Fit, Method, Outcome, Training, check_limits, settle};
 use crate::pairs::{Row, Softmax};
 use crate::problem::{Coordinates, Known, Under, is_surely_positive, relative_gap};
 use crate::solver::lbfgs::{End, Lbfgs, Steps};
-use crate::solver::{Observer, Progress, Solution, Status, Stop, Termination, Timed};
+use crate::solver::{Kept, Observer, Progress, Solution, Status, Stop, Termination, Timed, Translated, row};
 use crate::{Error, Matrix, Metric, Result, linalg};
 
 parameters! {
@@ -216,8 +216,14 @@ impl<'a> Collapse<'a> {
             value
         };
         let concentrated = self.concentrated()?;
-        let mut state = Lbfgs::new(first.into_vec(), &mut function);
         let (mut accuracy, mut status, mut bound) = (ACCURACY, Status::Stalled, 0.0f64);
+        let mut state = match revived(observer.kept(Mcml::NAME), r * p) {
+            Some((figures, state)) => {
+                [accuracy, bound] = figures;
+                state
+            }
+            None => Lbfgs::new(first.into_vec(), &mut function),
+        };
         let (mut factor, mut objective) = (Matrix::zeros(r, p), f64::NAN);
         for _ in 0..ROUNDS {
             let resistance = 2.0 * linalg::dot(&state.x, &state.x).sqrt();
@@ -235,8 +241,12 @@ impl<'a> Collapse<'a> {
                 gap: Some(relative_gap(value, bound)),
                 ..Progress::default()
             };
-            let end = state.run(&mut function, &steps, &mut |iteration, value| {
-                observer.progress(&figures(iteration, value, bound))
+            let end = state.run(&mut function, &steps, &mut |told| {
+                if let Some(state) = told.state {
+                    let numbers = || std::iter::once(row(vec![accuracy, bound])).chain(state.numbers()).collect();
+                    observer.keep(Mcml::NAME, &mut || Kept::new("", numbers()));
+                }
+                observer.progress(&figures(told.iteration, told.value, bound))
             });
             factor = Matrix::from_vec(r, p, state.x.clone())?;
             let (value, gradient, entropy) = self.value(&factor, true);
@@ -266,6 +276,14 @@ impl<'a> Collapse<'a> {
             certificate: None,
         })
     }
+}
+
+/// Accuracy and bound of the round that an earlier run was in, and its state there.
+fn revived(kept: Option<Kept>, variables: usize) -> Option<([f64; 2], Lbfgs)> {
+    let kept = kept?;
+    let (figures, state) = kept.numbers.split_first()?;
+    let figures: [f64; 2] = figures.as_slice().try_into().ok()?;
+    Some((figures, Lbfgs::revived(state, variables)?))
 }
 
 /// `sum_i w_i sum_j ideal_ij A_ij` with `ideal_ij = w_j / (W - w_i)` over the other rows of the class, `W` its weight; and
@@ -334,7 +352,12 @@ impl Method for Mcml {
             (0..p).for_each(|k| m[(k, k)] += lift);
             first = linalg::root(&m)?;
         }
-        let mut solution = collapse.solve(first, &Stop::new(self.tolerance, self.max_iterations), observer)?;
+        let reached = |kept: &Kept| {
+            let factor = Matrix::from_vec(p, p, kept.numbers.get(2)?.as_slice().to_vec()).ok()?;
+            frame.metric_of(&linalg::transposed_product(&factor, &factor)).ok()
+        };
+        let watched = &mut Translated { inner: observer, metric: &reached };
+        let mut solution = collapse.solve(first, &Stop::new(self.tolerance, self.max_iterations), watched)?;
         let factor = &solution.factor;
         let mut metric = frame.metric_of(&linalg::transposed_product(factor, factor))?;
         if let Some(count) = self.n_components

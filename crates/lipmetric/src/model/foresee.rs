@@ -36,16 +36,23 @@ impl Recipe<'_> {
     /// ```
     #[must_use]
     pub fn foresee(&self, data: &Dataset) -> Foreseen {
-        let (rows, features) = (data.labels.len(), data.schema.prepared_width());
+        Foreseen::of(self.spec, data.labels.len(), data.schema.prepared_width())
+    }
+}
+
+impl Foreseen {
+    /// How large a fit of so many rows and prepared features by a method will be.
+    #[must_use]
+    pub fn of(spec: &Spec, rows: usize, features: usize) -> Self {
         let (n, p) = (rows as u64, features as u64);
         let table = n.saturating_mul(p).saturating_mul(8 * COPIES);
         // The others work in as many coordinates as there are rows, if those are fewer.
-        let side = match self.spec {
+        let side = match spec {
             Spec::Euclidean(_) => 0,
             Spec::Auto(_) | Spec::Lip(_) | Spec::LipLocal(_) => p,
             _ => p.min(n),
         };
         let bytes = table.saturating_add(p.saturating_mul(side).saturating_mul(8 * SQUARES));
-        Foreseen { rows, features, pairs: n.saturating_mul(n.saturating_sub(1)) / 2, bytes }
+        Self { rows, features, pairs: n.saturating_mul(n.saturating_sub(1)) / 2, bytes }
     }
 }

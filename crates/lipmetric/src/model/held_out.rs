@@ -4,7 +4,7 @@ use crate::classify::ExtensionFunction;
 use crate::data::{folds, holdouts};
 use crate::method::values::{self, Constant};
 use crate::method::{Method, Outcome, Part, Serves, Spec, Training};
-use crate::solver::{Observer, Status};
+use crate::solver::{Fleeting, Observer, Status};
 use crate::{Labels, Matrix, Metric, Result};
 
 /// Folds that the rows are dealt to, ...
@@ -51,7 +51,9 @@ impl HeldOut {
             let (train, test) = (of(&split.train), of(&split.test));
             let part = Part::of(data, &train);
             let settled = spec.settled(outcome, train.len() as f64 / n as f64);
-            let fit = part.training().and_then(|training| settled.fit(&Training { serves, ..training }, observer));
+            let fit = part
+                .training()
+                .and_then(|training| settled.fit(&Training { serves, ..training }, &mut Fleeting(observer)));
             let Ok(fit) = fit else { continue };
             if matches!(fit.outcome.status, Status::Interrupted | Status::TimeLimit) {
                 break;

@@ -12,6 +12,7 @@
 //! | `extension` | the paper's function: the Lipschitz extension of the values on the training rows |
 //! | `counterfactual` | [`Counterfactual`]: the nearest row that is predicted as another class |
 //! | `smooth` | a smooth function of the distances to the training rows |
+//! | `sparse` | [`SparseModel`]: the vote of the nearest rows, of rows that stay sparse |
 //! | `nearest` | the nearest rows, for classifiers that do not search them themselves |
 //! | `held_out` | a method fitted on folds, for what has to be chosen or calibrated on rows that it has not seen |
 //!
@@ -27,6 +28,7 @@ mod predictor;
 mod recipe;
 mod rows;
 mod smooth;
+mod sparse;
 mod vote;
 
 pub use classifier::{Certified, Classifier, ClassifierSpec};
@@ -37,6 +39,7 @@ pub use predictor::Predictor;
 pub use recipe::Recipe;
 pub use rows::Rows;
 pub use smooth::{Smoothing, Terms};
+pub use sparse::{Divisor, SparseModel};
 pub use vote::Voting;
 
 use crate::classify::Prediction;

@@ -157,6 +157,12 @@ impl<'a> Recipe<'a> {
         if let Some(triplets) = self.triplets {
             notes.push(format!("learned from {} given comparisons, not from the labels", triplets.len()));
         }
+        if let Some(scale) = preparation.rescaled() {
+            notes.push(format!(
+                "all features were divided by {scale:e}, a power of two: their squares leave the range of floating point. Which rows \
+                 are nearest stays the same; distances and the objective are those of the divided features"
+            ));
+        }
         let used = self.spec.used(&training)?;
         let learned = Provenance { spec: self.spec.clone(), used, outcome: fit.outcome };
         let classes = (y.classes().to_vec(), y.counts());

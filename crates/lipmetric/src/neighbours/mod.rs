@@ -13,6 +13,7 @@
 //! | which row of each class is nearest? | `per_class` | the same, an index per class |
 //! | which row has the least squared distance plus an offset of its own? | `offset` | the same, in one more column |
 //! | which row has the highest score? (a score falls with the distance and may depend on a value per row) | `best` | boxes, tiles of inner products, or pair by pair |
+//! | which `k` sparse rows are nearest? | `sparse` | every row, where one of the two is not zero |
 //! | which two rows are farthest apart? | `farthest` | boxes or tiles |
 //! | which pairs of different classes are within a distance? | `within` | boxes or pair by pair |
 //!
@@ -41,6 +42,7 @@ mod nearest;
 mod offset;
 mod per_class;
 mod screen;
+mod sparse;
 mod within;
 
 pub(crate) use best::{Best, Floor, Index, Nearest, Score};
@@ -52,4 +54,5 @@ pub(crate) use nearest::check_k;
 pub use nearest::{Algorithm, NeighbourIndex};
 pub(crate) use offset::{Least, OffsetIndex, lifted};
 pub(crate) use per_class::ClassIndex;
+pub(crate) use sparse::{nearest_other_sparse, nearest_sparse};
 pub(crate) use within::{Close, close_pairs};

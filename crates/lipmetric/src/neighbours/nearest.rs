@@ -70,7 +70,7 @@ pub(super) enum Exclude {
 }
 
 impl Exclude {
-    fn row(self, query: usize) -> u32 {
+    pub(super) fn row(self, query: usize) -> u32 {
         match self {
             Self::Nothing => NO_ROW,
             Self::Itself => query as u32,

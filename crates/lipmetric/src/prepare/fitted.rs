@@ -29,7 +29,7 @@ pub enum Fill {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Scaling {
-    /// Not at all.
+    /// Not at all; but all by one power of two where squares would leave the range of floating point.
     None,
     /// To mean 0 and standard deviation 1.
     #[default]
@@ -181,7 +181,46 @@ impl Preparation {
                 Ok(step)
             })
             .collect::<Result<_>>()?;
-        Ok(Self { schema, fill, scaling, steps })
+        let mut out = Self { schema, fill, scaling, steps };
+        if scaling == Scaling::None {
+            out.rescale(columns, rows);
+        }
+        Ok(out)
+    }
+
+    /// Divides all features by one power of two where their squares would leave the range of floating point. Nothing else changes: which
+    /// row is nearer than another stays the same. Not where that would lose numbers much smaller than the largest: those of categories,
+    /// whose columns are 0 and 1, or of other rows.
+    fn rescale(&mut self, columns: &Columns, rows: &[usize]) {
+        let (mut largest, mut least) = (0.0_f64, f64::INFINITY);
+        for (step, cells) in self.steps.iter().zip(columns.cells()) {
+            let (Step::Number { fill, .. }, Cells::Number(values)) = (step, cells) else { return };
+            let present = rows.iter().map(|&i| values[i]).filter(|v| !v.is_nan());
+            for size in present.chain([*fill]).map(f64::abs).filter(|size| *size > 0.0) {
+                (largest, least) = (largest.max(size), least.min(size));
+            }
+        }
+        let most = MOST / (self.steps.len().max(1) as f64).sqrt();
+        let lost = least / largest < LEAST;
+        if largest == 0.0 || lost || (LEAST..most).contains(&largest) {
+            return;
+        }
+        // A number below the least normal one has fewer digits, and is divided exactly nevertheless.
+        let power = (largest.log2().floor() as i32).clamp(-1022, 1023);
+        for step in &mut self.steps {
+            if let Step::Number { scale, .. } = step {
+                *scale = 2.0_f64.powi(power);
+            }
+        }
+    }
+
+    /// What all features were divided by though no scaling was asked for: their squares would have left the range of floating point.
+    #[must_use]
+    pub fn rescaled(&self) -> Option<f64> {
+        match (self.scaling, self.steps.first()) {
+            (Scaling::None, Some(Step::Number { scale, .. })) if *scale != 1.0 => Some(*scale),
+            _ => None,
+        }
     }
 
     /// Preparations of the same rows, side by side, as if their columns had stood in one table: for columns that are read one at a
@@ -410,6 +449,11 @@ impl Preparation {
         Ok(x)
     }
 }
+
+/// Numbers whose squares, a few of them together, are well within the range of floating point, ...
+const MOST: f64 = 1e150;
+/// ... and whose differences, to many digits, have squares above its least number.
+const LEAST: f64 = 1e-140;
 
 fn columns_of(encoding: &Encoding) -> usize {
     match encoding {

@@ -4,7 +4,8 @@
 //! ends at kinks of functions that are smooth only almost everywhere. Sums run in a fixed order, so that a run depends on
 //! the function alone.
 
-use super::Halt;
+use super::{Halt, Kept, row};
+use crate::Matrix;
 use crate::linalg::dot;
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
@@ -94,6 +95,17 @@ pub(crate) struct Lbfgs {
     /// Steps done.
     pub(crate) iterations: usize,
     curvature: Curvature,
+    /// Small steps in a row.
+    small: usize,
+    /// Whether the next run goes on inside of an earlier one.
+    midway: bool,
+}
+
+/// What a run tells after a step, and while the next one is searched for: then there is no state.
+pub(crate) struct Told<'a> {
+    pub(crate) iteration: usize,
+    pub(crate) value: f64,
+    pub(crate) state: Option<&'a Lbfgs>,
 }
 
 /// The first Wolfe condition: a step lowers the value by this part of what the slope promises (the usual 1e-4).
@@ -124,7 +136,51 @@ impl Lbfgs {
     pub(crate) fn new(x: Vec<f64>, function: &mut dyn FnMut(&[f64], &mut [f64]) -> f64) -> Self {
         let mut gradient = vec![0.0; x.len()];
         let value = function(&x, &mut gradient);
-        Self { x, value, gradient, iterations: 0, curvature: Curvature::default() }
+        Self { x, value, gradient, iterations: 0, curvature: Curvature::default(), small: 0, midway: false }
+    }
+
+    /// Everything that the next step depends on.
+    pub(crate) fn numbers(&self) -> Vec<Matrix> {
+        let mut out = vec![
+            row(vec![self.value, self.iterations as f64, self.small as f64]),
+            row(self.x.clone()),
+            row(self.gradient.clone()),
+        ];
+        out.extend(self.curvature.0.iter().flat_map(|c| [row(c.step.clone()), row(c.gradient.clone())]));
+        out
+    }
+
+    /// The state that these numbers were taken from, of so many variables; nothing if they are none. The next run goes on inside of
+    /// the one that they were taken in.
+    pub(crate) fn revived(numbers: &[Matrix], variables: usize) -> Option<Self> {
+        let (figures, vectors) = numbers.split_first()?;
+        let &[value, iterations, small] = figures.as_slice() else { return None };
+        if vectors.len() < 2
+            || vectors.len() % 2 != 0
+            || numbers.iter().any(|m| m.first_non_finite().is_some())
+            || vectors.iter().any(|v| v.as_slice().len() != variables)
+            || iterations < 0.0
+        {
+            return None;
+        }
+        let mut curvature = Curvature::default();
+        for pair in vectors[2..].chunks_exact(2) {
+            curvature.add(pair[0].as_slice().to_vec(), pair[1].as_slice().to_vec(), vectors.len());
+        }
+        Some(Self {
+            x: vectors[0].as_slice().to_vec(),
+            value,
+            gradient: vectors[1].as_slice().to_vec(),
+            iterations: iterations as usize,
+            curvature,
+            small: small as usize,
+            midway: true,
+        })
+    }
+
+    /// The same of what was kept.
+    pub(crate) fn kept(kept: Option<Kept>, variables: usize) -> Option<Self> {
+        Self::revived(&kept?.numbers, variables)
     }
 
     /// Measures the point again, after the function has changed, and forgets what was learned of the old one's curvature
@@ -136,15 +192,18 @@ impl Lbfgs {
         }
     }
 
-    /// Goes on until one of these limits ends it. `watch` is told the number of steps and the value after each, and again while a
-    /// step is searched for.
+    /// Goes on until one of these limits ends it. `watch` is told after each step, and again while one is searched for.
     pub(crate) fn run(
         &mut self,
         function: &mut dyn FnMut(&[f64], &mut [f64]) -> f64,
         steps: &Steps,
-        watch: &mut dyn FnMut(usize, f64) -> ControlFlow<Halt>,
+        watch: &mut dyn FnMut(Told<'_>) -> ControlFlow<Halt>,
     ) -> End {
-        let mut small = 0;
+        if !std::mem::take(&mut self.midway) {
+            self.small = 0;
+        } else if self.small >= 2 {
+            return End::Converged;
+        }
         loop {
             if dot(&self.gradient, &self.gradient).sqrt() <= steps.gradient {
                 return End::Converged;
@@ -154,8 +213,8 @@ impl Lbfgs {
             }
             let before = self.value;
             let mut halted = None;
-            let moved = self.step(function, steps.memory, &mut |iterations, value| {
-                halted = watch(iterations, value).break_value();
+            let moved = self.step(function, steps.memory, &mut |iteration, value| {
+                halted = watch(Told { iteration, value, state: None }).break_value();
                 halted.is_some()
             });
             if let Some(halt) = halted {
@@ -170,15 +229,13 @@ impl Lbfgs {
                 continue;
             }
             self.iterations += 1;
-            if let ControlFlow::Break(halt) = watch(self.iterations, self.value) {
+            let least = steps.decrease * before.abs().max(self.value.abs()).max(steps.scale);
+            self.small = if before - self.value <= least { self.small + 1 } else { 0 };
+            let told = Told { iteration: self.iterations, value: self.value, state: Some(self) };
+            if let ControlFlow::Break(halt) = watch(told) {
                 return End::Stopped(halt);
             }
-            small = if before - self.value <= steps.decrease * before.abs().max(self.value.abs()).max(steps.scale) {
-                small + 1
-            } else {
-                0
-            };
-            if small >= 2 {
+            if self.small >= 2 {
                 return End::Converged;
             }
         }
@@ -335,7 +392,7 @@ mod tests {
 
     fn run(start: &[f64], mut f: impl FnMut(&[f64], &mut [f64]) -> f64) -> (Lbfgs, End) {
         let mut state = Lbfgs::new(start.to_vec(), &mut f);
-        let end = state.run(&mut f, &STEPS, &mut |_, _| ControlFlow::Continue(()));
+        let end = state.run(&mut f, &STEPS, &mut |_| ControlFlow::Continue(()));
         (state, end)
     }
 
@@ -377,7 +434,7 @@ mod tests {
         };
         let mut state = Lbfgs::new(vec![1.0], &mut f);
         let mut asked = 0;
-        let end = state.run(&mut f, &STEPS, &mut |_, _| {
+        let end = state.run(&mut f, &STEPS, &mut |_| {
             asked += 1;
             if asked == 3 { ControlFlow::Break(Halt::Interrupted) } else { ControlFlow::Continue(()) }
         });
@@ -393,7 +450,7 @@ mod tests {
             x[0].abs() + 0.1 * x[0] * x[0] + (x[1] - 1.0) * (x[1] - 1.0)
         };
         let mut state = Lbfgs::new(vec![3.0, -2.0], &mut f);
-        state.run(&mut f, &STEPS, &mut |_, v| {
+        state.run(&mut f, &STEPS, &mut |Told { value: v, .. }| {
             values.push(v);
             ControlFlow::Continue(())
         });
@@ -446,9 +503,9 @@ mod tests {
         };
         let mut state = Lbfgs::new(vec![5.0], &mut f);
         let limited = Steps { max_iterations: 3, ..STEPS };
-        assert_eq!(state.run(&mut f, &limited, &mut |_, _| ControlFlow::Continue(())), End::IterationLimit);
+        assert_eq!(state.run(&mut f, &limited, &mut |_| ControlFlow::Continue(())), End::IterationLimit);
         assert_eq!(state.iterations, 3);
-        let end = state.run(&mut f, &STEPS, &mut |_, _| ControlFlow::Break(Halt::TimeLimit));
+        let end = state.run(&mut f, &STEPS, &mut |_| ControlFlow::Break(Halt::TimeLimit));
         assert_eq!(end, End::Stopped(Halt::TimeLimit));
     }
 }

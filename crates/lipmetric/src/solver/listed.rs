@@ -6,7 +6,7 @@
 //! `lambda` in `[0, w]`; scaled until `sum lambda d d^T <= c I`, they give the lower bound `c b + sum lambda (2 - g)`.
 
 use super::lbfgs::{End, Lbfgs, Steps};
-use super::{Observer, Progress, Solution, Status, Stop, Termination};
+use super::{Kept, Observer, Progress, Solution, Status, Stop, Termination, row};
 use crate::{Matrix, Result, linalg};
 
 /// Differences and their weights, and the part of the metric that is fixed.
@@ -136,85 +136,131 @@ impl Problem {
     }
 
     /// Runs from a factor, at this trade-off, until the certified gap is reached. The multipliers that prove the bound come
-    /// with it.
+    /// with it. `part` is what an observer keeps the search by.
     pub(crate) fn solve(
         &self,
         c: f64,
         start: Matrix,
         stop: &Stop,
-        observer: &mut dyn Observer,
+        (part, observer): (&str, &mut dyn Observer),
     ) -> Result<(Solution, Vec<f64>)> {
-        let (p, mut proof) = (start.cols(), Vec::new());
-        let (mut width, mut escapes) = (WIDTH, 0);
+        let p = start.cols();
         let mut slopes = Vec::new();
         let mut factor = square(&start)?;
         let zero = MARGIN * self.weights.iter().sum::<f64>();
-        let mut best = Solution {
-            slack: Vec::new(),
-            objective: self.objective(c, &factor),
-            factor: factor.clone(),
-            bound: 0.0,
-            iterations: 0,
-            status: Status::Stalled,
-            certificate: None,
-        };
         let mut point = factor.clone();
+        let mut at = Descent::new(self.objective(c, &factor), factor.clone());
+        let mut midway = observer.kept(part).and_then(|kept| at.revive(&kept.numbers, self.weights.len()));
         loop {
+            let width = at.width;
             let mut function = |x: &[f64], g: &mut [f64]| {
                 factor.as_mut_slice().copy_from_slice(x);
                 self.rounded(c, &factor, width, Some(g), &mut slopes)
             };
-            let mut run = Lbfgs::new(point.into_vec(), &mut function);
-            let done = best.iterations;
+            let mut run = midway.take().unwrap_or_else(|| Lbfgs::new(point.into_vec(), &mut function));
             let steps = Steps {
                 memory: MEMORY,
                 decrease: DECREASE * stop.tolerance,
                 scale: SMALL * zero,
                 gradient: 0.0,
-                max_iterations: stop.max_iterations - done,
+                max_iterations: stop.max_iterations.saturating_sub(at.best.iterations),
             };
-            let (primal, dual, gap) = (best.objective, best.bound, best.gap());
-            let end = run.run(&mut function, &steps, &mut |iteration, _| {
-                observer.progress(&Progress {
-                    iteration: done + iteration,
-                    primal: Some(primal),
-                    dual: Some(dual),
-                    gap: Some(gap),
-                    ..Progress::default()
-                })
+            let end = run.run(&mut function, &steps, &mut |told| {
+                if let Some(state) = told.state {
+                    observer.keep(part, &mut || Kept::new("", at.numbers(state)));
+                }
+                observer.progress(&at.progress(told.iteration))
             });
-            best.iterations += run.iterations;
+            at.best.iterations += run.iterations;
             point = Matrix::from_vec(p, p, run.x)?;
             let objective = self.objective(c, &point);
             self.rounded(c, &point, width, None, &mut slopes);
             let (bound, scale, weak) = self.bound(c, &slopes, WEAK * stop.tolerance)?;
-            if bound > best.bound {
-                best.bound = bound;
-                proof = slopes.iter().map(|lambda| scale * lambda).collect();
+            if bound > at.best.bound {
+                at.best.bound = bound;
+                at.proof = slopes.iter().map(|lambda| scale * lambda).collect();
             }
-            if objective < best.objective {
-                best.objective = objective;
-                best.factor = point.clone();
+            if objective < at.best.objective {
+                at.best.objective = objective;
+                at.best.factor = point.clone();
             }
             let over = Termination {
-                gap: Some(best.gap()),
+                gap: Some(at.best.gap()),
                 halt: end.halt(),
                 stalled: width < NARROWEST,
                 exhausted: end == End::IterationLimit,
                 ..Termination::default()
             };
             if let Some(status) = over.status(stop.tolerance) {
-                best.status = status;
-                return Ok((best, proof));
+                at.best.status = status;
+                return Ok((at.best, at.proof));
             }
-            if weak.rows() > 0 && escapes < ESCAPES {
-                escapes += 1;
+            if weak.rows() > 0 && at.escapes < ESCAPES {
+                at.escapes += 1;
                 point = raised(&point, &weak)?;
             } else {
-                escapes = 0;
-                width *= NARROWER;
+                at.escapes = 0;
+                at.width *= NARROWER;
             }
         }
+    }
+}
+
+/// Where a search stands between two runs.
+struct Descent {
+    width: f64,
+    /// How often a run went on at this width.
+    escapes: usize,
+    best: Solution,
+    /// The multipliers of its bound.
+    proof: Vec<f64>,
+}
+
+impl Descent {
+    fn new(objective: f64, factor: Matrix) -> Self {
+        let best = Solution {
+            slack: Vec::new(),
+            objective,
+            factor,
+            bound: 0.0,
+            iterations: 0,
+            status: Status::Stalled,
+            certificate: None,
+        };
+        Self { width: WIDTH, escapes: 0, best, proof: Vec::new() }
+    }
+
+    fn progress(&self, iteration: usize) -> Progress {
+        Progress {
+            iteration: self.best.iterations + iteration,
+            primal: Some(self.best.objective),
+            dual: Some(self.best.bound),
+            gap: Some(self.best.gap()),
+            ..Progress::default()
+        }
+    }
+
+    /// All of it, and the state of the run that is under way.
+    fn numbers(&self, run: &Lbfgs) -> Vec<Matrix> {
+        let best = &self.best;
+        let (escapes, done) = (self.escapes as f64, best.iterations as f64);
+        let figures = row(vec![self.width, escapes, best.objective, best.bound, done]);
+        [figures, best.factor.clone(), row(self.proof.clone())].into_iter().chain(run.numbers()).collect()
+    }
+
+    /// Becomes what these numbers were taken from and returns the run that was under way; nothing happens if they are none.
+    fn revive(&mut self, numbers: &[Matrix], pairs: usize) -> Option<Lbfgs> {
+        let [figures, factor, proof, run @ ..] = numbers else { return None };
+        let &[width, escapes, objective, bound, done] = figures.as_slice() else { return None };
+        let p = self.best.factor.cols();
+        let fits = (factor.rows(), factor.cols()) == (p, p) && [0, pairs].contains(&proof.as_slice().len());
+        let finite = [figures, factor, proof].iter().all(|m| m.first_non_finite().is_none());
+        let run = Lbfgs::revived(run, p * p).filter(|_| fits && finite)?;
+        (self.width, self.escapes, self.proof) = (width, escapes as usize, proof.as_slice().to_vec());
+        let best = &mut self.best;
+        (best.objective, best.bound, best.iterations) = (objective, bound, done as usize);
+        best.factor = factor.clone();
+        Some(run)
     }
 }
 
@@ -257,7 +303,7 @@ mod tests {
             base: 0.0,
         };
         assert!((problem.ceiling().unwrap() - 5.0).abs() < 1e-12);
-        let (s, _) = problem.solve(2.0, problem.plain_start(), &Stop::new(1e-5, 1000), &mut Silent).unwrap();
+        let (s, _) = problem.solve(2.0, problem.plain_start(), &Stop::new(1e-5, 1000), ("", &mut Silent)).unwrap();
         assert_eq!(s.status, Status::Optimal);
         assert!((s.objective - 2.5).abs() < 1e-4, "{}", s.objective);
         assert!(s.bound <= 2.5 + 1e-12);
@@ -272,7 +318,7 @@ mod tests {
                 given: vec![fixed, 4.0 * fixed],
                 base: fixed,
             };
-            let (s, _) = problem.solve(2.0, problem.plain_start(), &Stop::new(1e-5, 1000), &mut Silent).unwrap();
+            let (s, _) = problem.solve(2.0, problem.plain_start(), &Stop::new(1e-5, 1000), ("", &mut Silent)).unwrap();
             assert_eq!(s.status, Status::Optimal);
             assert!((s.objective - expected).abs() < 1e-4, "{}", s.objective);
             assert!(s.bound <= expected + 1e-12);

@@ -12,8 +12,8 @@ mod status;
 mod stop;
 pub(crate) mod working_set;
 
-pub(crate) use observe::Timed;
-pub use observe::{Budget, Halt, Observer, Progress, Silent};
+pub use observe::{Budget, Halt, Kept, Observer, Progress, Silent};
+pub(crate) use observe::{Fleeting, Timed, Translated, row};
 pub(crate) use report::Solution;
 pub use status::Status;
 pub(crate) use stop::{Stop, Termination};

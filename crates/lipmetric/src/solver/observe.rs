@@ -1,3 +1,4 @@
+use crate::{Matrix, Metric};
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
@@ -29,6 +30,37 @@ pub enum Halt {
     Interrupted,
 }
 
+/// What a fit has come to in a part of its work, so that another run of the same fit can go on from there. Only that part knows what
+/// the numbers mean; it checks them before it uses them.
+#[derive(Debug, Clone, PartialEq, Default)]
+#[non_exhaustive]
+pub struct Kept {
+    /// What is no number.
+    pub text: String,
+    /// What is.
+    pub numbers: Vec<Matrix>,
+}
+
+impl Kept {
+    /// Text and numbers.
+    #[must_use]
+    pub fn new(text: impl Into<String>, numbers: Vec<Matrix>) -> Self {
+        Self { text: text.into(), numbers }
+    }
+
+    /// A single matrix of this shape, if that is what it is and all its elements are finite.
+    pub(crate) fn single(self, rows: usize, cols: usize) -> Option<Matrix> {
+        let [one] = <[Matrix; 1]>::try_from(self.numbers).ok()?;
+        ((one.rows(), one.cols()) == (rows, cols) && one.first_non_finite().is_none()).then_some(one)
+    }
+}
+
+/// A row of numbers as a matrix.
+pub(crate) fn row(values: Vec<f64>) -> Matrix {
+    let cols = values.len();
+    Matrix::from_vec(1, cols, values).unwrap_or_default()
+}
+
 /// Watches a fit and may end it. Solvers know nothing of clocks, signals or printing: they report here, often
 /// enough (at least once an iteration), and return their best point when told to stop.
 pub trait Observer {
@@ -37,6 +69,41 @@ pub trait Observer {
 
     /// Called with a choice that the fit has made, such as the solver by the size of the data, in a plain sentence.
     fn decided(&mut self, _what: &str) {}
+
+    /// What an earlier run of the same fit has kept of a part of its work; nothing, unless somebody keeps it.
+    fn kept(&mut self, _part: &str) -> Option<Kept> {
+        None
+    }
+
+    /// Offers what has been reached in a part, every so often; `state` is asked only where it is to be kept now.
+    fn keep(&mut self, _part: &str, _state: &mut dyn FnMut() -> Kept) {}
+
+    /// Offers the best metric so far, every so often, to whoever may not wait for the end; `metric` is asked only where it is wanted.
+    fn reached(&mut self, _metric: &mut dyn FnMut() -> Option<Metric>) {}
+
+    /// A part is done, and this is its result: what was kept of its own parts is of no use any more.
+    fn finished(&mut self, _part: &str, _result: &Kept) {}
+}
+
+/// Passes on what is kept to a field.
+macro_rules! keeps_in {
+    ($inner:tt) => {
+        fn kept(&mut self, part: &str) -> Option<Kept> {
+            self.$inner.kept(part)
+        }
+
+        fn keep(&mut self, part: &str, state: &mut dyn FnMut() -> Kept) {
+            self.$inner.keep(part, state);
+        }
+
+        fn reached(&mut self, metric: &mut dyn FnMut() -> Option<Metric>) {
+            self.$inner.reached(metric);
+        }
+
+        fn finished(&mut self, part: &str, result: &Kept) {
+            self.$inner.finished(part, result);
+        }
+    };
 }
 
 /// An observer that only lets the fit go on.
@@ -75,6 +142,8 @@ impl<O: Observer> Observer for Budget<O> {
     fn decided(&mut self, what: &str) {
         self.inner.decided(what);
     }
+
+    keeps_in!(inner);
 }
 
 /// The clock of a fit: tells another observer the seconds since this one was made.
@@ -101,6 +170,51 @@ impl Observer for Timed<'_> {
     fn decided(&mut self, what: &str) {
         self.inner.decided(what);
     }
+
+    keeps_in!(inner);
+}
+
+/// Between a solver, which keeps numbers in coordinates of its own, and an observer, who may want a metric of the features.
+pub(crate) struct Translated<'a> {
+    pub(crate) inner: &'a mut dyn Observer,
+    /// The metric of what the solver keeps.
+    pub(crate) metric: &'a dyn Fn(&Kept) -> Option<Metric>,
+}
+
+impl Observer for Translated<'_> {
+    fn progress(&mut self, at: &Progress) -> ControlFlow<Halt> {
+        self.inner.progress(at)
+    }
+
+    fn decided(&mut self, what: &str) {
+        self.inner.decided(what);
+    }
+
+    fn kept(&mut self, part: &str) -> Option<Kept> {
+        self.inner.kept(part)
+    }
+
+    fn keep(&mut self, part: &str, state: &mut dyn FnMut() -> Kept) {
+        self.inner.keep(part, state);
+        self.inner.reached(&mut || (self.metric)(&state()));
+    }
+
+    fn finished(&mut self, part: &str, result: &Kept) {
+        self.inner.finished(part, result);
+    }
+}
+
+/// Passes everything on but what is to be kept: for fits inside of another one, which are done again from their beginning.
+pub(crate) struct Fleeting<'a>(pub(crate) &'a mut dyn Observer);
+
+impl Observer for Fleeting<'_> {
+    fn progress(&mut self, at: &Progress) -> ControlFlow<Halt> {
+        self.0.progress(at)
+    }
+
+    fn decided(&mut self, what: &str) {
+        self.0.decided(what);
+    }
 }
 
 impl<O: Observer + ?Sized> Observer for &mut O {
@@ -110,5 +224,21 @@ impl<O: Observer + ?Sized> Observer for &mut O {
 
     fn decided(&mut self, what: &str) {
         (**self).decided(what);
+    }
+
+    fn kept(&mut self, part: &str) -> Option<Kept> {
+        (**self).kept(part)
+    }
+
+    fn keep(&mut self, part: &str, state: &mut dyn FnMut() -> Kept) {
+        (**self).keep(part, state);
+    }
+
+    fn reached(&mut self, metric: &mut dyn FnMut() -> Option<Metric>) {
+        (**self).reached(metric);
+    }
+
+    fn finished(&mut self, part: &str, result: &Kept) {
+        (**self).finished(part, result);
     }
 }

@@ -10,6 +10,7 @@ mod comparison;
 mod extension_function;
 mod function;
 mod joint;
+mod kept;
 mod knn;
 mod knn_classifier;
 mod lip_common;

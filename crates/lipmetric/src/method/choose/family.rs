@@ -5,6 +5,7 @@ use super::mix::mixed;
 use crate::problem::{Diameter, Slack};
 use crate::solver::Observer;
 use crate::{Error, Matrix, Metric, Result, linalg};
+use serde::{Deserialize, Serialize};
 
 /// What is chosen from.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,7 +19,7 @@ pub(in crate::method) enum Family {
 }
 
 /// What a metric is called, and what tells it from the others of its family.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub(super) struct Traits {
     pub(super) what: MetricKind,
     pub(super) c_rel: Option<f64>,

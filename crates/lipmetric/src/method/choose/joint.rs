@@ -2,6 +2,7 @@
 
 use super::family::{Family, Member, Traits};
 use super::judge::{Ballot, Candidate, candidates};
+use super::kept;
 use super::mix::unit;
 use super::score::{Score, Told, goodness};
 use super::{Part, Training, Watch};
@@ -234,8 +235,8 @@ pub(super) fn judge(
                 split.test.iter().for_each(|&i| race.fold[i] = at);
             }
             let part = Part::of(data, &split.train);
-            let learned = part.training().and_then(|training| {
-                Ok((training, family.members_of(&training, &|traits| race.needs(traits), watch)?))
+            let learned = kept::learned(&part, (repeat, at), watch, |training, watch| {
+                family.members_of(training, &|traits| race.needs(traits), watch)
             });
             if watch.stop.is_some() {
                 race.take(&round, data, ask)?;

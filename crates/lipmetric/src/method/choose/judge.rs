@@ -1,5 +1,6 @@
 use super::family::{Family, Member, Traits};
 use super::forms::Common;
+use super::kept;
 use super::mix::{distances, unit};
 use super::{Part, Serves, Training, Watch};
 use crate::classify::{ExtensionFunction, Poll, Weights};
@@ -132,7 +133,8 @@ pub(super) fn judge(
             }
             let part = Part::of(data, &split.train);
             // A fold whose removal leaves nothing to learn from tells nothing.
-            let learned = part.training().and_then(|training| Ok((training, family.learn(&training, &common, watch)?)));
+            let learned =
+                kept::learned(&part, (repeat, at), watch, |training, watch| family.learn(training, &common, watch));
             if watch.stop.is_some() {
                 return Ok(Err("the fit was stopped before a choice was made".to_owned()));
             }

@@ -2,6 +2,7 @@
 
 use super::family::Family;
 use super::joint::{Arm, Ask, How, Race};
+use super::kept;
 use super::rule::Choice;
 use super::score::{Score, Told, goodness};
 use super::{Chooser, Fit, Part, Training, Watch};
@@ -66,7 +67,7 @@ pub(super) fn fit(chooser: &Chooser<'_>, data: &Training<'_>, ask: &Ask<'_>, wat
     ));
     let mut best: Option<(usize, Fit, Again)> = None;
     for arm in [race.best(true, &few, ask.score), race.best(false, &few, ask.score)].into_iter().flatten() {
-        let metric = learned(chooser.family, &race, arm, &rest, chooser.seed, watch)?;
+        let metric = learned(chooser.family, &race, arm, (&rest, "judged again"), chooser.seed, watch)?;
         let again = again(&race.arms[arm], &metric.metric, (&rest, &held), ask)?;
         if best.as_ref().is_none_or(|(_, _, known)| again.score > known.score) {
             best = Some((arm, metric, again));
@@ -77,7 +78,7 @@ pub(super) fn fit(chooser: &Chooser<'_>, data: &Training<'_>, ask: &Ask<'_>, wat
     };
     // A metric of few rows is learned from all of them in the end.
     if rest.x.rows() <= METRIC_ROWS && watch.stop.is_none() {
-        fit = learned(chooser.family, &race, arm, data, chooser.seed, watch)?;
+        fit = learned(chooser.family, &race, arm, (data, "all rows"), chooser.seed, watch)?;
     }
     if n > METRIC_ROWS && fit.outcome.status != Status::ClosedForm {
         fit.outcome.notes.push(format!("the distance was learned from {METRIC_ROWS} of the {n} rows"));
@@ -116,14 +117,17 @@ fn learned(
     family: &Family,
     race: &Race,
     arm: usize,
-    data: &Training<'_>,
+    (data, rows): (&Training<'_>, &str),
     seed: u64,
     watch: &mut Watch<'_>,
 ) -> Result<Fit> {
     let candidate = &race.candidates[race.arms[arm].candidate];
     let part = some_of(data, METRIC_ROWS, seed)?;
     watch.judging = false;
-    family.finish(candidate.traits, (candidate.euclid, candidate.unit_c), &part.training()?, watch)
+    let data = part.training()?;
+    kept::fit((&format!("arm {arm}, {rows}"), family), &data, watch, |watch| {
+        family.finish(candidate.traits, (candidate.euclid, candidate.unit_c), &data, watch)
+    })
 }
 
 /// An arm judged again, its number of neighbours or its ridge included.

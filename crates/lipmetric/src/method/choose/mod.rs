@@ -7,6 +7,7 @@
 //! | `judge` | folds: every metric, mixed with the Euclidean one or not, predicts rows it has not seen |
 //! | `joint` | the same for a metric and a function together: votes and smooth functions of every distance |
 //! | `pick` | the choice between these |
+//! | `kept` | what another run need not do again |
 //! | `large` | the choice for many rows: on a sample, judged again with all |
 //! | `score` | what is made as large as can be: accuracy, balanced accuracy, log-likelihood, AUC |
 //! | `standing` | the rule of one standard error, and what it is worth |
@@ -17,6 +18,7 @@ mod family;
 mod forms;
 mod joint;
 mod judge;
+mod kept;
 mod large;
 mod mix;
 mod pick;
@@ -34,9 +36,12 @@ use joint::Ask;
 
 use super::{Fit, Method, ONE_NEIGHBOUR, Part, Serves, Training};
 use crate::data::holdouts;
-use crate::solver::{Halt, Observer, Progress, Status, Timed};
+use crate::solver::{Halt, Kept, Observer, Progress, Status, Timed};
 use crate::{Error, Result};
 use std::ops::ControlFlow;
+
+/// What the metric that was chosen, learned from all rows, is kept by.
+const CHOSEN: &str = "chosen";
 
 const FOLDS: usize = 5;
 /// How often the rows of small tables are dealt to folds, at most.
@@ -124,7 +129,7 @@ pub(super) fn fit(family: &Family, seed: u64, data: &Training<'_>, observer: &mu
         Serves::Extension { .. } | Serves::Function { .. } => None,
     };
     let observer = &mut Timed::new(observer);
-    let watch = &mut Watch { inner: observer, steps: 0, stop: None, judging: true };
+    let watch = &mut Watch { inner: observer, steps: 0, stop: None, judging: true, within: None };
     if data.y.counts().iter().filter(|n| **n > 0).count() < 2 {
         return Err(Error::data("all rows have the same label: at least two classes are needed"));
     }
@@ -137,7 +142,9 @@ pub(super) fn fit(family: &Family, seed: u64, data: &Training<'_>, observer: &mu
     };
     let (candidate, choice) = rule::choose(&scores, family.usual());
     watch.judging = false;
-    let mut fit = family.finish(candidate.traits, (candidate.euclid, candidate.unit_c), data, watch)?;
+    let mut fit = kept::fit((CHOSEN, family), data, watch, |watch| {
+        family.finish(candidate.traits, (candidate.euclid, candidate.unit_c), data, watch)
+    })?;
     fit.outcome.iterations = watch.steps;
     fit.outcome.choice = Some(choice);
     Ok(fit)
@@ -147,7 +154,7 @@ pub(super) fn fit(family: &Family, seed: u64, data: &Training<'_>, observer: &mu
 fn fit_jointly(chooser: &Chooser<'_>, data: &Training<'_>, ask: &Ask<'_>, observer: &mut dyn Observer) -> Result<Fit> {
     data.y.check_two_classes()?;
     let observer = &mut Timed::new(observer);
-    let watch = &mut Watch { inner: observer, steps: 0, stop: None, judging: true };
+    let watch = &mut Watch { inner: observer, steps: 0, stop: None, judging: true, within: None };
     if data.x.rows() > large::SAMPLE {
         return large::fit(chooser, data, ask, watch);
     }
@@ -161,7 +168,9 @@ fn fit_jointly(chooser: &Chooser<'_>, data: &Training<'_>, ask: &Ask<'_>, observ
     let picked = race.choose(data, ask)?;
     let candidate = race.candidates[race.arms[picked.arm].candidate];
     watch.judging = false;
-    let mut fit = chooser.family.finish(candidate.traits, (candidate.euclid, candidate.unit_c), data, watch)?;
+    let mut fit = kept::fit((CHOSEN, chooser.family), data, watch, |watch| {
+        chooser.family.finish(candidate.traits, (candidate.euclid, candidate.unit_c), data, watch)
+    })?;
     fit.outcome.iterations = watch.steps;
     fit.outcome.choice = Some(picked.choice);
     fit.calibration = picked.calibration;
@@ -238,6 +247,15 @@ struct Watch<'a> {
     stop: Option<Halt>,
     /// Whether fits are still judged, whose figures tell an observer nothing.
     judging: bool,
+    /// What the parts of a fit are kept under, where they are: a single fit of Lip^D or Lip^I, which goes on to the same optimum. Other fits
+    /// are done again from their beginning, so that the choice is the same bit for bit.
+    within: Option<String>,
+}
+
+impl Watch<'_> {
+    fn named(&self, part: &str) -> Option<String> {
+        Some(format!("{}{part}", self.within.as_ref()?))
+    }
 }
 
 impl Observer for Watch<'_> {
@@ -256,5 +274,21 @@ impl Observer for Watch<'_> {
 
     fn decided(&mut self, what: &str) {
         self.inner.decided(what);
+    }
+
+    fn kept(&mut self, part: &str) -> Option<Kept> {
+        self.named(part).and_then(|part| self.inner.kept(&part))
+    }
+
+    fn keep(&mut self, part: &str, state: &mut dyn FnMut() -> Kept) {
+        if let Some(part) = self.named(part) {
+            self.inner.keep(&part, state);
+        }
+    }
+
+    fn finished(&mut self, part: &str, result: &Kept) {
+        if let Some(part) = self.named(part) {
+            self.inner.finished(&part, result);
+        }
     }
 }

@@ -11,8 +11,8 @@ use super::start::{Begin, Init, coordinates, note_collapse, notes_on};
 use super::{Fit, Outcome};
 use crate::neighbours::NeighbourIndex;
 use crate::problem::Coordinates;
-use crate::solver::{Halt, Observer, Progress, Status, Termination};
-use crate::{Error, Matrix, Result, linalg};
+use crate::solver::{Halt, Kept, Observer, Progress, Status, Termination, Translated, row};
+use crate::{Error, Matrix, Metric, Result, linalg};
 use near::{Mapped, Near, laplace_product};
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
@@ -87,6 +87,15 @@ impl Ground {
             return Err(Error::data("no two rows have the same label: no row has a neighbour of its own class"));
         }
         Ok(Self { frame, x, class, taught, held })
+    }
+
+    /// The metric on the features of a factor on these coordinates.
+    fn metric(&self, factor: &Matrix) -> Result<Metric> {
+        let mut wide = Matrix::zeros(factor.rows(), self.frame.rank());
+        for i in 0..wide.rows() {
+            wide.row_mut(i)[..self.x.cols()].copy_from_slice(factor.row(i));
+        }
+        self.frame.metric(&wide)
     }
 
     /// The same with all rows to learn from.
@@ -216,6 +225,36 @@ impl Adam {
     }
 }
 
+impl Adam {
+    /// Everything that goes on from a step of [`ROUND`] many.
+    fn kept(&self, factor: &Matrix, best: &Best, rng: &ChaCha8Rng) -> Kept {
+        let figures = row(vec![f64::from(self.steps), best.score, best.round as f64]);
+        let numbers =
+            vec![figures, factor.clone(), best.factor.clone(), row(self.mean.clone()), row(self.square.clone())];
+        Kept::new(rng.get_word_pos().to_string(), numbers)
+    }
+
+    /// Goes back to what was kept, and returns the step; nothing happens if it is none of this ascent.
+    fn revive(&mut self, kept: &Kept, factor: &mut Matrix, best: &mut Best, rng: &mut ChaCha8Rng) -> Option<usize> {
+        let position: u128 = kept.text.parse().ok()?;
+        let [figures, now, held, mean, square] = kept.numbers.as_slice() else { return None };
+        let &[steps, score, round] = figures.as_slice() else { return None };
+        let alike = |m: &Matrix| (m.rows(), m.cols()) == (factor.rows(), factor.cols());
+        let long = |m: &Matrix| m.as_slice().len() == self.mean.len();
+        if !(alike(now) && alike(held) && long(mean) && long(square) && steps >= 0.0)
+            || kept.numbers.iter().any(|m| m.first_non_finite().is_some())
+        {
+            return None;
+        }
+        rng.set_word_pos(position);
+        (self.mean, self.square) = (mean.as_slice().to_vec(), square.as_slice().to_vec());
+        self.steps = steps as i32;
+        *factor = now.clone();
+        *best = Best { factor: held.clone(), score, round: round as usize };
+        Some(steps as usize)
+    }
+}
+
 /// The best factor so far, and when it was found.
 struct Best {
     factor: Matrix,
@@ -244,7 +283,8 @@ impl Climb {
         if let Aim::Deciding(None) = self.aim {
             notes.push(format!("certified distances count up to {cap:.3}: twice their median at the start"));
         }
-        let (mut best, mut steps, mut halt) = self.ascend(&ground, start.clone(), cap, None, &mut rng, observer)?;
+        let (mut best, mut steps, mut halt) =
+            self.ascend(&ground, start.clone(), cap, None, &mut rng, ("ascent", observer))?;
         let (kept, held) = (best.round * ROUND, ground.held.len());
         notes.push(format!(
             "{kept} steps were taken: after these, the area under the curve of certified accuracy of {held} held-out rows is largest, {:.4}",
@@ -253,16 +293,13 @@ impl Climb {
         let ground = ground.whole();
         if held > 0 && kept > 0 && halt.is_none() {
             let again;
-            (best, again, halt) = self.ascend(&ground, start, cap, Some(kept), &mut rng, observer)?;
+            let watched = ("ascent with all rows", &mut *observer);
+            (best, again, halt) = self.ascend(&ground, start, cap, Some(kept), &mut rng, watched)?;
             steps += again;
         }
         let mapped = Mapped::new(&ground.x, &best.factor);
         let reached = ground.score(&mapped, &ground.taught, cap)?;
-        let mut wide = Matrix::zeros(best.factor.rows(), ground.frame.rank());
-        for i in 0..wide.rows() {
-            wide.row_mut(i)[..ground.x.cols()].copy_from_slice(best.factor.row(i));
-        }
-        let metric = ground.frame.metric(&wide)?;
+        let metric = ground.metric(&best.factor)?;
         note_collapse(&metric, data.x, &mut notes)?;
         // The stop on held-out rows is what is asked for; the limit is there for them, too.
         let ended = Termination { halt, ..Termination::default() }.status(0.0).unwrap_or(Status::Optimal);
@@ -288,8 +325,10 @@ impl Climb {
         cap: f64,
         given: Option<usize>,
         rng: &mut ChaCha8Rng,
-        observer: &mut dyn Observer,
+        (part, observer): (&str, &mut dyn Observer),
     ) -> Result<(Best, usize, Option<Halt>)> {
+        let metric = |kept: &Kept| ground.metric(kept.numbers.get(2)?).ok();
+        let observer = &mut Translated { inner: observer, metric: &metric };
         let judges = if ground.held.is_empty() { &ground.taught } else { &ground.held };
         let largest = start.as_slice().iter().fold(0.0_f64, |m, v| m.max(v.abs()));
         let size = start.as_slice().len();
@@ -298,7 +337,11 @@ impl Climb {
         let mut factor = start;
         let (mut rows, mut near) = (Vec::new(), Vec::new());
         let most = given.unwrap_or(self.max_iterations);
-        for step in 0..=most {
+        let mut first = 0;
+        if let Some(step) = observer.kept(part).and_then(|kept| adam.revive(&kept, &mut factor, &mut best, rng)) {
+            first = step;
+        }
+        for step in first..=most {
             let mapped = Mapped::new(&ground.x, &factor);
             if step % ROUND == 0 {
                 let score = if given.is_some() { step as f64 } else { ground.score(&mapped, judges, cap)? };
@@ -313,6 +356,7 @@ impl Climb {
                 if step == most || step / ROUND >= best.round + PATIENCE {
                     return Ok((best, step, None));
                 }
+                observer.keep(part, &mut || adam.kept(&factor, &best, rng));
                 rows = ground.sample(rng);
                 near = ground.near(&mapped.z, &rows)?;
             }
@@ -330,13 +374,13 @@ impl Climb {
             let mut pick = |from: &[usize]| [from[rng.random_range(0..from.len())]];
             return known.map(|(&row, (own, others))| mapped.near(row, &pick(own), &pick(others))).collect();
         }
-        let known: Vec<(&usize, &(Vec<usize>, Vec<usize>))> = known.collect();
-        let counted = |(&row, (own, others)): (&usize, &(Vec<usize>, Vec<usize>))| {
-            let mut near = mapped.near(row, own, others);
+        let known: Vec<_> = known.collect();
+        let counted = |&(row, (own, others)): &(&usize, &(Vec<usize>, Vec<usize>))| {
+            let mut near = mapped.near(*row, own, others);
             near.count_deciding(cap);
             near
         };
-        known.into_par_iter().map(counted).collect()
+        known.par_iter().map(counted).collect()
     }
 }
 

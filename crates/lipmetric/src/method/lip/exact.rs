@@ -6,10 +6,12 @@ use crate::pairs::Cloud;
 use crate::problem::{
     Certificate, Coordinates, Diameter, Problem, Slack, SupportPair, Variant, relative_gap, value_at_zero,
 };
-use crate::solver::interior::{Ceiling, Settings, bent, ceiling, fitted, path, solve, solve_near};
-use crate::solver::{Observer, Solution, Status, Stop, Timed};
+use crate::solver::interior::{Ceiling, PART, Settings, bent, ceiling, fitted, path, solve, solve_near};
+use crate::solver::{Kept, Observer, Solution, Status, Stop, Timed, Translated, row};
 use crate::{Error, Matrix, Metric, Result, linalg};
 
+/// What an observer keeps `c_max` by.
+pub(super) const C_MAX: &str = "c_max";
 /// The fraction of `c_max` that a message gives as an example.
 pub(super) const EXAMPLE: f64 = 0.1;
 
@@ -65,7 +67,14 @@ impl Plain {
     }
 
     fn ceiling(&self, space: &Coordinates, observer: &mut dyn Observer) -> Result<Ceiling> {
-        ceiling(&space.cloud, self.settings(&space.cloud, 1.0), self.rough, observer)
+        if let Some(value) = observer.kept(C_MAX).and_then(|kept| kept.single(1, 1)) {
+            return Ok(Ceiling { value: value[(0, 0)], known: true });
+        }
+        let found = ceiling(&space.cloud, self.settings(&space.cloud, 1.0), self.rough, observer)?;
+        if found.known {
+            observer.finished(C_MAX, &Kept::new("", vec![row(vec![found.value])]));
+        }
+        Ok(found)
     }
 
     pub(in crate::method) fn c_max(&self, data: &Training<'_>, observer: &mut dyn Observer) -> Result<f64> {
@@ -158,13 +167,18 @@ impl Plain {
         let anchor = self.anchored(space, c)?;
         let anchor = anchor.as_ref().map(|(gamma, reference)| (*gamma, reference));
         let settings = Settings { anchor, ..self.settings(&space.cloud, c) };
-        match start {
-            None => solve(&space.cloud, settings, observer),
-            Some(metric) => {
+        let metric = |kept: &Kept| space.metric_of(kept.numbers.first()?).ok();
+        let observer = &mut Translated { inner: observer, metric: &metric };
+        let p = space.rank();
+        let near = match (observer.kept(PART).and_then(|kept| kept.single(p, p)), start) {
+            (Some(m), _) => m,
+            (None, None) => return solve(&space.cloud, settings, observer),
+            (None, Some(metric)) => {
                 let inner = space.inner(metric.factor())?;
-                solve_near(&space.cloud, settings, linalg::transposed_product(&inner, &inner), observer)
+                linalg::transposed_product(&inner, &inner)
             }
-        }
+        };
+        solve_near(&space.cloud, settings, near, observer)
     }
 
     /// Learns a metric, and tells the pairs that it rests on.

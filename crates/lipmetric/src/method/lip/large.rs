@@ -1,7 +1,7 @@
 //! Lip^D and Lip^I for many rows or many features, and as the paper solves them.
 
 use super::super::{Fit, Outcome, Training, settle};
-use super::exact::{EXAMPLE, note_duplicates, usable};
+use super::exact::{C_MAX, EXAMPLE, note_duplicates, usable};
 use super::{Plain, Solver, TradeOff};
 use crate::linalg::proximal::Positive;
 use crate::pairs::Cloud;
@@ -9,8 +9,8 @@ use crate::problem::{Coordinates, Slack, mean_pair, value_at_zero};
 use crate::solver::interior::Ceiling;
 use crate::solver::multipliers::{Augmented, ceiling, solve_streamed, wants_stream};
 use crate::solver::splitting::{Faithful, Practical};
-use crate::solver::working_set::{Inner, Settings, solve};
-use crate::solver::{Observer, Solution, Stop, Timed};
+use crate::solver::working_set::{Inner, PART, Settings, solve};
+use crate::solver::{Kept, Observer, Progress, Solution, Stop, Timed, Translated, row};
 use crate::{Error, Matrix, Metric, Result, linalg};
 
 /// A bound that is the zero metric's objective but for this part: `c` is too large.
@@ -59,7 +59,14 @@ impl Plain {
         start: Option<&Metric>,
         observer: &mut dyn Observer,
     ) -> Result<Solution> {
-        let start = start.map(|metric| first(space, metric)).transpose()?;
+        let metric = |kept: &Kept| space.metric(&kept.numbers.first()?.transpose()).ok();
+        let observer = &mut Translated { inner: observer, metric: &metric };
+        let kept = observer.kept(PART).and_then(|kept| kept.numbers.into_iter().next());
+        let kept = kept.filter(|factor| factor.rows() == space.rank() && factor.first_non_finite().is_none());
+        let start = match kept {
+            Some(factor) => Some(factor),
+            None => start.map(|metric| first(space, metric)).transpose()?,
+        };
         let streams = self.solver == Solver::Augmented && self.rank.is_none() && self.slack == Slack::Pair;
         if streams && wants_stream(&space.cloud) {
             solve_streamed(&space.cloud, self.large_settings(c), start.as_ref(), observer)
@@ -140,7 +147,7 @@ impl Plain {
         let (c, c_max) = match self.trade_off {
             TradeOff::Absolute(c) => (c, None),
             TradeOff::Relative(fraction) => {
-                let (c_max, above) = ceiling(&space.cloud, self.variant, self.slack, observer)?;
+                let (c_max, above) = self.ceiling_between(&space, observer)?;
                 if above > KNOWN * c_max {
                     notes.push(format!(
                         "c_max is only known to lie between {c_max:.6} and {above:.6}; c is a fraction of the former"
@@ -152,6 +159,19 @@ impl Plain {
         let mut fit = self.learn(data, &space, (c, c_max), observer)?;
         fit.outcome.notes.splice(0..0, notes);
         Ok(fit)
+    }
+
+    /// `c_max` from below and from above.
+    fn ceiling_between(&self, space: &Coordinates, observer: &mut dyn Observer) -> Result<(f64, f64)> {
+        if let Some(kept) = observer.kept(C_MAX).and_then(|kept| kept.single(1, 2)) {
+            return Ok((kept[(0, 0)], kept[(0, 1)]));
+        }
+        let (below, above) = ceiling(&space.cloud, self.variant, self.slack, observer)?;
+        // Whoever is in a hurry gets bounds that are further apart than they could be.
+        if observer.progress(&Progress::default()).is_continue() {
+            observer.finished(C_MAX, &Kept::new("", vec![row(vec![below, above])]));
+        }
+        Ok((below, above))
     }
 
     /// Learns a metric for this `c`, where `c_max` may be known.

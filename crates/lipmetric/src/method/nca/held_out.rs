@@ -78,8 +78,8 @@ pub(super) fn choose(
 
 fn step(search: &Search<'_>, state: &mut Lbfgs, done: usize, observer: &mut dyn Observer) -> End {
     let next = state.iterations + 1;
-    search.run(state, next, &mut |_, value| -> ControlFlow<Halt> {
-        observer.progress(&Progress { iteration: done + 1, primal: Some(value), ..Progress::default() })
+    search.run(state, next, &mut |told| -> ControlFlow<Halt> {
+        observer.progress(&Progress { iteration: done + 1, primal: Some(told.value), ..Progress::default() })
     })
 }
 

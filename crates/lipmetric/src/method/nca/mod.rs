@@ -25,7 +25,7 @@ use super::{Fit, Method, Outcome, Training, check_limits};
 use crate::pairs::Softmax;
 use crate::problem::Under;
 use crate::solver::lbfgs::End;
-use crate::solver::{Observer, Progress, Status, Termination, Timed};
+use crate::solver::{Kept, Observer, Progress, Status, Termination, Timed, Translated};
 use crate::{Error, Matrix, Metric, Result};
 use search::Search;
 
@@ -154,9 +154,15 @@ impl Nca {
         }
         let chosen = if self.loss == Loss::Log { held_out::choose(self, data, repeats, observer)? } else { None };
         let (most, before) = chosen.as_ref().map_or((self.max_iterations, 0), |c| (c.steps, c.done));
-        let mut state = search.begin();
-        let mut end = search.run(&mut state, most, &mut |iteration, value| {
-            observer.progress(&Progress { iteration: before + iteration, primal: Some(value), ..Progress::default() })
+        let mut state = search.revived(observer.kept(Self::NAME)).unwrap_or_else(|| search.begin());
+        let reached = |kept: &Kept| frame.metric(&search.shaped(kept.numbers.get(1)?).ok()?).ok();
+        let observer = &mut Translated { inner: observer, metric: &reached };
+        let mut end = search.run(&mut state, most, &mut |told| {
+            if let Some(state) = told.state {
+                observer.keep(Self::NAME, &mut || Kept::new("", state.numbers()));
+            }
+            let (iteration, primal) = (before + told.iteration, Some(told.value));
+            observer.progress(&Progress { iteration, primal, ..Progress::default() })
         });
         let mut enough = false;
         if let Some(chosen) = chosen {

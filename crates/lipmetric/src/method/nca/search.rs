@@ -2,8 +2,8 @@ use super::super::start::Begin;
 use super::{Loss, Nca};
 use crate::pairs::Softmax;
 use crate::problem::Coordinates;
-use crate::solver::Halt;
-use crate::solver::lbfgs::{End, Lbfgs, Steps};
+use crate::solver::lbfgs::{End, Lbfgs, Steps, Told};
+use crate::solver::{Halt, Kept};
 use crate::{Matrix, Result, linalg};
 use std::cell::Cell;
 use std::ops::ControlFlow;
@@ -114,6 +114,11 @@ impl<'a> Search<'a> {
         total.value + self.penalty * apart
     }
 
+    /// The state that was kept, if it can be one of this search.
+    pub(super) fn revived(&self, kept: Option<Kept>) -> Option<Lbfgs> {
+        Lbfgs::kept(kept, self.start.as_slice().len())
+    }
+
     /// The state before the first step.
     pub(super) fn begin(&self) -> Lbfgs {
         let at = self.start.as_slice().to_vec();
@@ -125,7 +130,7 @@ impl<'a> Search<'a> {
         &self,
         state: &mut Lbfgs,
         max_iterations: usize,
-        watch: &mut dyn FnMut(usize, f64) -> ControlFlow<Halt>,
+        watch: &mut dyn FnMut(Told<'_>) -> ControlFlow<Halt>,
     ) -> End {
         let steps = Steps { memory: MEMORY, decrease: self.tolerance, scale: self.mass, gradient: 0.0, max_iterations };
         state.run(&mut |x, g| self.value(x, g, &Cell::new(0.0)), &steps, watch)
@@ -134,6 +139,11 @@ impl<'a> Search<'a> {
     /// A state's factor on the coordinates.
     pub(super) fn factor(&self, state: &Lbfgs) -> Result<Matrix> {
         Matrix::from_vec(self.start.rows(), self.start.cols(), state.x.clone())
+    }
+
+    /// The same of a row with its elements.
+    pub(super) fn shaped(&self, elements: &Matrix) -> Result<Matrix> {
+        Matrix::from_vec(self.start.rows(), self.start.cols(), elements.as_slice().to_vec())
     }
 }
 

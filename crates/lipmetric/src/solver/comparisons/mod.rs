@@ -18,7 +18,7 @@ pub(crate) use impostors::Lists;
 use crate::pairs::Cloud;
 use crate::problem::{relative_gap, tested_scale};
 use crate::solver::lbfgs::{End, Lbfgs, Steps};
-use crate::solver::{Observer, Progress, Solution, Status, Stop, Termination};
+use crate::solver::{Kept, Observer, Progress, Solution, Status, Stop, Termination};
 use crate::{Matrix, Result, linalg};
 
 /// What keeps the metric small.
@@ -68,6 +68,9 @@ pub(crate) struct Multiplied {
     /// What they are to be scaled by, as far as the solver knows.
     pub(crate) scale: f64,
 }
+
+/// What an observer keeps of a search: its factor.
+const PART: &str = "comparisons";
 
 impl Problem<'_> {
     /// The penalty and half its gradient in `L`.
@@ -155,7 +158,8 @@ impl Problem<'_> {
         const ROUNDS: usize = 150;
         /// Rounds after which a problem of limited rank counts as settled.
         const SETTLED: usize = 4;
-        let mut search = Search::new(self, lists, start);
+        let kept = observer.kept(PART).and_then(|kept| kept.single(start.rows(), start.cols()));
+        let mut search = Search::new(self, lists, kept.unwrap_or(start));
         let mut status = Status::Stalled;
         for round in 0..ROUNDS {
             let end = search.descend(stop, observer)?;
@@ -274,8 +278,13 @@ impl<'a> Search<'a> {
             gradient: self.accuracy * resistance,
             max_iterations: stop.max_iterations,
         };
-        Ok(state.run(&mut function, &steps, &mut |iteration, value| {
-            observer.progress(&Progress { iteration, primal: progress.primal.or(Some(value)), ..progress })
+        Ok(state.run(&mut function, &steps, &mut |told| {
+            if let Some(state) = told.state {
+                let factor = || Matrix::from_vec(r, p, state.x.clone()).into_iter().collect();
+                observer.keep(PART, &mut || Kept::new("", factor()));
+            }
+            let primal = progress.primal.or(Some(told.value));
+            observer.progress(&Progress { iteration: told.iteration, primal, ..progress })
         }))
     }
 

@@ -9,7 +9,7 @@ use crate::linalg;
 use crate::pairs::pass::{Beyond, Query, keep_longest};
 use crate::pairs::{Cloud, Embedding};
 use crate::problem::{Diameter, Slack, Variant, relative_gap};
-use crate::solver::{Observer, Progress, Solution, Status, Stop, Termination};
+use crate::solver::{Kept, Observer, Progress, Solution, Status, Stop, Termination};
 use crate::{Matrix, Result};
 
 /// Steps in a row that may be shorter than [`SHORT`], or be taken below the tolerated gap, before the solver gives up.
@@ -92,7 +92,12 @@ pub(super) struct Engine<'a> {
     pub(super) hurry: u32,
     /// The diameter's edge of the tail that goes with `sides`.
     pub(super) edge: f64,
+    /// Whether an observer may keep the point, as that of the problem that was asked for.
+    offered: bool,
 }
+
+/// What an observer keeps of a fit: the best `M`.
+pub(crate) const PART: &str = "exact";
 
 impl<'a> Engine<'a> {
     /// Starts from `state`; `sides_factor` is the factor that `sides` embeds.
@@ -121,6 +126,7 @@ impl<'a> Engine<'a> {
             keep: false,
             hurry: 0,
             edge,
+            offered: false,
         }
     }
 
@@ -362,6 +368,11 @@ impl<'a> Engine<'a> {
                 working_set: Some(self.state.rows.len()),
                 ..Progress::default()
             };
+            if self.offered {
+                let best = &self.best.factor;
+                let m = || vec![linalg::product_transposed(best, best)];
+                observer.keep(PART, &mut || Kept::new("", m()));
+            }
             let halt = observer.progress(&at).break_value();
             if gap <= WAYPOINT && self.keep && self.waypoint.is_none() {
                 self.waypoint = Some(Box::new(self.clone()));
@@ -405,6 +416,7 @@ impl<'a> Engine<'a> {
 pub(crate) fn solve(cloud: &Cloud, settings: Settings<'_>, observer: &mut dyn Observer) -> Result<Solution> {
     let mut iterations = 0;
     let mut engine = begin(cloud, settings, &mut iterations, observer)?;
+    engine.offered = true;
     let status = engine.run(settings.stop.tolerance, &mut iterations, observer)?;
     engine.finish(status, iterations)
 }
@@ -433,6 +445,7 @@ pub(crate) fn solve_near(
         plain
     };
     let mut iterations = 0;
+    engine.offered = true;
     let status = engine.run(settings.stop.tolerance, &mut iterations, observer)?;
     engine.finish(status, iterations)
 }

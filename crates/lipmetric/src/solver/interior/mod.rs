@@ -48,7 +48,7 @@ mod tail_ceiling;
 mod tests;
 
 pub(crate) use ceiling::{Ceiling, ceiling};
-pub(crate) use engine::{Settings, bent, solve, solve_near};
+pub(crate) use engine::{PART, Settings, bent, solve, solve_near};
 pub(crate) use path::path;
 pub(crate) use start::fitted;
 

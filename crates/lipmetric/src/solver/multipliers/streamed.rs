@@ -23,8 +23,8 @@ use crate::problem::{Multipliers, certify, mean_pair, relative_gap};
 use crate::solver::lbfgs::{Curvature, SUFFICIENT};
 use crate::solver::working_set::model::{Lengths, Model, State};
 use crate::solver::working_set::outer::{DIMENSIONS, enough_gradient};
-use crate::solver::working_set::{LEAST, Penalty, Settings, even_bound, first_factor};
-use crate::solver::{Halt, Observer, Progress, Solution, Termination};
+use crate::solver::working_set::{LEAST, PART, Penalty, Settings, even_bound, first_factor};
+use crate::solver::{Halt, Kept, Observer, Progress, Solution, Termination};
 use crate::{Matrix, Result};
 use std::ops::ControlFlow;
 
@@ -291,6 +291,7 @@ impl<'a> Streamed<'a> {
             let (mut steps, mut first) = (0, f64::INFINITY);
             while steps < most {
                 let progress = self.progress(steps, at.seen.zone.len());
+                observer.keep(PART, &mut || Kept::new("", vec![self.state.factor.clone()]));
                 told = observer.progress(&progress);
                 if told.is_break() {
                     break;

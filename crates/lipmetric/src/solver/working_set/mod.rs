@@ -29,4 +29,4 @@ pub(crate) const LEAST: f64 = 1e-12;
 
 pub(crate) use climb::climb;
 pub(crate) use first::{even_bound, first_factor};
-pub(crate) use outer::{Inner, Penalty, Point, Settings, Task, Tick, solve, solve_rows};
+pub(crate) use outer::{Inner, PART, Penalty, Point, Settings, Task, Tick, solve, solve_rows};

@@ -13,7 +13,7 @@ use crate::linalg::proximal::Positive;
 use crate::pairs::pass::{Beyond, Long, Query, window_of_sample};
 use crate::pairs::{Cloud, Embedding, weighted_outer};
 use crate::problem::{Certificate, Multipliers, Slack, Variant, certify, mean_pair, relative_gap};
-use crate::solver::{Halt, Observer, Progress, Solution, Status, Stop, Termination};
+use crate::solver::{Halt, Kept, Observer, Progress, Solution, Status, Stop, Termination};
 use crate::{Matrix, Result};
 use std::ops::ControlFlow;
 
@@ -132,7 +132,12 @@ pub(super) struct Outer<'a> {
     pub(super) certificate: Option<Certificate>,
     /// Where `c` is to rise to `c_max`.
     pub(super) climb: Option<Climb>,
+    /// Whether an observer may keep the best metric, as that of the problem that was asked for.
+    offered: bool,
 }
+
+/// What an observer keeps of a fit: the factor of the best metric, coordinates x rank.
+pub(crate) const PART: &str = "large";
 
 /// Solves the problem on a cloud of whitened points, from a first metric (as a factor) where there is one.
 pub(crate) fn solve(
@@ -143,6 +148,7 @@ pub(crate) fn solve(
     observer: &mut dyn Observer,
 ) -> Result<Solution> {
     let mut outer = Outer::begin(cloud, settings, start, None, inner)?;
+    outer.offered = true;
     let (status, iterations) = outer.run(inner, observer)?;
     Ok(outer.solution(status, iterations))
 }
@@ -195,6 +201,9 @@ impl<'a> Outer<'a> {
                     let _ = observer.progress(&at(iterations, outer.rows()));
                 }
                 break status;
+            }
+            if outer.offered && outer.best.objective.is_finite() {
+                observer.keep(PART, &mut || Kept::new("", vec![outer.best.factor.clone()]));
             }
             let (x, model, used) = outer.compact();
             let (rows, mut ticks) = (outer.rows(), iterations);
@@ -274,6 +283,7 @@ impl<'a> Outer<'a> {
             bound,
             certificate: None,
             climb: None,
+            offered: false,
         };
         outer.look(inner)?;
         if settings.slack == Slack::Instance {
