@@ -146,6 +146,13 @@ pub(crate) fn inner(a: &Matrix, b: &Matrix) -> f64 {
     dot(a.as_slice(), b.as_slice())
 }
 
+/// `|A|`, element by element.
+pub(crate) fn absolute(a: &Matrix) -> Matrix {
+    let mut out = a.clone();
+    out.as_mut_slice().iter_mut().for_each(|v| *v = v.abs());
+    out
+}
+
 /// `A += t B`.
 pub(crate) fn add_scaled(a: &mut Matrix, t: f64, b: &Matrix) {
     for (x, y) in a.as_mut_slice().iter_mut().zip(b.as_slice()) {

@@ -144,6 +144,18 @@ impl Twofolds {
         (self.hi[k], self.lo[k]) = (v.hi, v.lo);
     }
 
+    /// The difference of two rows of `side` elements, in two parts.
+    #[inline(always)]
+    pub(crate) fn difference(&self, side: usize, i: usize, j: usize, hi: &mut [f64], lo: &mut [f64]) {
+        let row = |of: usize| (&self.hi[of * side..(of + 1) * side], &self.lo[of * side..(of + 1) * side]);
+        let ((a, a_rest), (b, b_rest)) = (row(i), row(j));
+        let (hi, lo) = (&mut hi[..side], &mut lo[..side]);
+        for k in 0..side {
+            let d = Twofold { hi: a[k], lo: a_rest[k] } - Twofold { hi: b[k], lo: b_rest[k] };
+            (hi[k], lo[k]) = (d.hi, d.lo);
+        }
+    }
+
     /// A matrix of so many rows and columns, column by column.
     pub(crate) fn transposed(&self, rows: usize, cols: usize) -> Self {
         let mut out = Self::zeros(rows * cols);
@@ -210,12 +222,87 @@ fn add_multiple(hi: &mut [f64], lo: &mut [f64], v: f64, row: &[f64]) {
     }
 }
 
+/// Outer products that are summed side by side: as many as a vector register holds.
+const LANES: usize = 4;
+
+/// Vectors, their weights, and sums of their outer products, each lane by itself.
+struct Lanes {
+    weight: [f64; LANES],
+    hi: Vec<[f64; LANES]>,
+    lo: Vec<[f64; LANES]>,
+    /// Two parts of each sum: of the weights, and of each element.
+    total: ([f64; LANES], [f64; LANES]),
+    sum: Vec<([f64; LANES], [f64; LANES])>,
+}
+
+impl Lanes {
+    fn zeros(side: usize) -> Self {
+        let none = [0.0; LANES];
+        Self {
+            weight: none,
+            hi: vec![none; side],
+            lo: vec![none; side],
+            total: (none, none),
+            sum: vec![(none, none); packed_len(side)],
+        }
+    }
+
+    #[inline(always)]
+    fn put(&mut self, lane: usize, weight: f64, hi: &[f64], lo: &[f64]) {
+        self.weight[lane] = weight;
+        self.hi.iter_mut().zip(hi).for_each(|(out, v)| out[lane] = *v);
+        self.lo.iter_mut().zip(lo).for_each(|(out, v)| out[lane] = *v);
+    }
+
+    /// Adds `w v v^T` in each lane.
+    #[inline(always)]
+    fn add(&mut self) {
+        for t in 0..LANES {
+            let (s, e) = two_sum(self.total.0[t], self.weight[t]);
+            self.total.0[t] = s;
+            self.total.1[t] += e;
+        }
+        let mut start = 0;
+        for a in 0..self.hi.len() {
+            let (mut left, mut rest) = ([0.0; LANES], [0.0; LANES]);
+            for t in 0..LANES {
+                let (p, e) = two_product(self.hi[a][t], self.weight[t]);
+                (left[t], rest[t]) = quick_two_sum(p, e + self.lo[a][t] * self.weight[t]);
+            }
+            let out = &mut self.sum[start..=start + a];
+            for ((out, hi), lo) in out.iter_mut().zip(&self.hi[..=a]).zip(&self.lo[..=a]) {
+                for t in 0..LANES {
+                    let (p, e) = two_product(left[t], hi[t]);
+                    let (s, f) = two_sum(out.0[t], p);
+                    out.0[t] = s;
+                    out.1[t] += f + (e + (left[t] * lo[t] + rest[t] * hi[t]));
+                }
+            }
+            start += a + 1;
+        }
+    }
+
+    fn fold_into(&self, out: &mut Outer) {
+        let whole = |(hi, lo): &([f64; LANES], [f64; LANES])| {
+            hi.iter().zip(lo).fold(Twofold::ZERO, |sum, (h, l)| {
+                let (hi, lo) = two_sum(*h, *l);
+                sum + Twofold { hi, lo }
+            })
+        };
+        out.terms += LANES;
+        out.total = out.total + whole(&self.total);
+        for (k, sum) in self.sum.iter().enumerate() {
+            out.sum.set(k, out.sum.get(k) + whole(sum));
+        }
+    }
+}
+
 /// A symmetric matrix as a sum of weighted outer products, its lower triangle row by row.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Outer {
     pub(crate) side: usize,
     pub(crate) sum: Twofolds,
-    /// How many products were added.
+    /// How many sums an element went through, at most.
     pub(crate) terms: usize,
     /// The sum of the weights.
     pub(crate) total: Twofold,
@@ -240,35 +327,30 @@ impl Outer {
             fn call(self) {
                 let Self(out, count, weight, vector) = self;
                 let (mut hi, mut lo) = (vec![0.0; out.side], vec![0.0; out.side]);
+                let mut lanes = Lanes::zeros(out.side);
+                let mut filled = 0;
                 for k in 0..count {
                     let w = weight(k);
                     if w != 0.0 {
                         vector(k, &mut hi, &mut lo);
-                        out.add(w, &hi, &lo);
+                        lanes.put(filled, w, &hi, &lo);
+                        out.terms += 1;
+                        filled += 1;
+                        if filled == LANES {
+                            lanes.add();
+                            filled = 0;
+                        }
                     }
                 }
+                if filled > 0 {
+                    lanes.weight[filled..].fill(0.0);
+                    lanes.add();
+                }
+                lanes.fold_into(out);
             }
         }
-        pulp::Arch::new().dispatch(Kernel(self, count, weight, vector));
-    }
-
-    /// Adds `w v v^T`.
-    #[inline(always)]
-    pub(crate) fn add(&mut self, w: f64, hi: &[f64], lo: &[f64]) {
-        self.terms += 1;
-        self.total = self.total + Twofold::from(w);
-        let mut start = 0;
-        for a in 0..self.side {
-            let left = Twofold { hi: hi[a], lo: lo[a] } * w;
-            let (h, l) = (&hi[..=a], &lo[..=a]);
-            let (out_hi, out_lo) = (&mut self.sum.hi[start..=start + a], &mut self.sum.lo[start..=start + a]);
-            for b in 0..=a {
-                let (p, e) = two_product(left.hi, h[b]);
-                let (s, f) = two_sum(out_hi[b], p);
-                out_hi[b] = s;
-                out_lo[b] += f + (e + (left.hi * l[b] + left.lo * h[b]));
-            }
-            start += a + 1;
+        if count > 0 {
+            pulp::Arch::new().dispatch(Kernel(self, count, weight, vector));
         }
     }
 
@@ -374,7 +456,7 @@ mod tests {
         outer.add_all(3, |k| [1e16, 1.0, 1e-16][k], |_, hi, lo| (hi[0], lo[0]) = (1.0, 0.0));
         let rest = outer.sum.get(0) - Twofold::from(1e16);
         assert!((rest.value() - (1.0 + 1e-16)).abs() < 1e-15);
-        assert_eq!(outer.terms, 3);
+        assert_eq!(outer.terms, 3 + LANES);
     }
 
     fn outer(vectors: &[[f64; 2]]) -> Outer {

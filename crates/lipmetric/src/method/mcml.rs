@@ -16,7 +16,7 @@ use super::parameters::parameters;
 use super::start::{Begin, Init, coordinates, note_collapse, notes_on, weights};
 use super::{Fit, Method, Outcome, Training, check_limits, settle};
 use crate::pairs::{Row, Softmax};
-use crate::problem::{Coordinates, Known, Under, is_surely_positive, relative_gap};
+use crate::problem::{Coordinates, Known, distance_to_ideal, is_surely_positive, relative_gap};
 use crate::solver::lbfgs::{End, Lbfgs, Steps};
 use crate::solver::{Kept, Observer, Progress, Solution, Status, Stop, Termination, Timed, Translated, row};
 use crate::{Error, Matrix, Metric, Result, linalg};
@@ -366,8 +366,7 @@ impl Method for Mcml {
             metric = leading(&metric, count)?;
         }
         let converged = solution.status == Status::Optimal;
-        let rows = Under::new((data.x, data.y.codes(), &weights(data)), &metric);
-        solution.objective = finite(rows.collapse())?;
+        solution.objective = finite(distance_to_ideal((data.x, data.y.codes(), &weights(data)), &metric))?;
         notes.extend(frame.note_no_bound());
         if self.n_components.is_some() && converged && solution.gap() > self.tolerance {
             solution.status = Status::RankLimited;

@@ -3,6 +3,9 @@ use crate::linalg::twofold::{Twofold, Twofolds};
 use crate::{Error, Matrix, Result, linalg};
 use std::ops::Range;
 
+/// Squares above this are not rounded to less digits than others.
+const NO_UNDERFLOW: f64 = 1e-270;
+
 /// Points mapped by a factor, augmented so that one product of two rows is a squared distance.
 #[derive(Debug, Clone)]
 pub(crate) struct Embedding {
@@ -13,10 +16,94 @@ pub(crate) struct Embedding {
     made: (u8, Matrix),
 }
 
-/// By a factor; by a symmetric matrix; by a factor, in twice the precision.
+/// By a factor; by a symmetric matrix; by a factor, in twice the precision; by a factor, about the centre.
 const FACTOR: u8 = 0;
 const SYMMETRIC: u8 = 1;
 const CAREFUL: u8 = 2;
+const CENTRED: u8 = 3;
+
+/// Mapped points about their centre, coordinate by coordinate: distances come from differences in the usual precision, so that
+/// short ones are right though some points are far away.
+#[derive(Debug, Clone)]
+pub(crate) struct Mapped {
+    points: usize,
+    mapped: Vec<f64>,
+    /// What a mapped point may be off by, and what a sum of squares may be, as a part of it.
+    point: f64,
+    sum: f64,
+}
+
+/// Coordinates that are added at a time.
+const AT_A_TIME: usize = 4;
+
+impl Mapped {
+    pub(crate) fn new(cloud: &Cloud, factor: &Matrix) -> Self {
+        let (z, largest) = centred(cloud, factor);
+        let terms = |count: usize| (count + 4) as f64 * f64::EPSILON;
+        let point = if largest.is_finite() { terms(factor.rows()) * largest.sqrt() } else { f64::INFINITY };
+        Self { points: cloud.len(), mapped: z.transpose().into_vec(), point, sum: terms(factor.cols()) }
+    }
+
+    /// What a squared distance of up to `length` may be off by.
+    pub(crate) fn error(&self, length: f64) -> f64 {
+        let both = 2.0 * self.point;
+        2.0 * length.sqrt() * both + both * both + self.sum * length
+    }
+
+    /// The squared distances between two ranges of points, row by row.
+    pub(crate) fn distances(&self, out: &mut [f64], left: &Range<usize>, right: &Range<usize>) {
+        struct Kernel<'a>(&'a Mapped, &'a mut [f64], &'a Range<usize>, &'a Range<usize>);
+        impl pulp::NullaryFnOnce for Kernel<'_> {
+            type Output = ();
+            #[inline(always)]
+            fn call(self) {
+                let Self(Mapped { points, mapped, .. }, out, left, right) = self;
+                out.fill(0.0);
+                let (n, width) = (*points, right.len());
+                for block in mapped.chunks(AT_A_TIME * n) {
+                    let rows = left.clone().zip(out.chunks_exact_mut(width));
+                    let mut each = block.chunks_exact(n).map(|z| (z, &z[right.clone()]));
+                    if let (Some(a), Some(b), Some(c), Some(d)) = (each.next(), each.next(), each.next(), each.next()) {
+                        for (i, row) in rows {
+                            let own = [a.0[i], b.0[i], c.0[i], d.0[i]];
+                            for ((((r, a), b), c), d) in row.iter_mut().zip(a.1).zip(b.1).zip(c.1).zip(d.1) {
+                                let [a, b, c, d] = [own[0] - a, own[1] - b, own[2] - c, own[3] - d];
+                                *r += (a * a + b * b) + (c * c + d * d);
+                            }
+                        }
+                        continue;
+                    }
+                    for (i, row) in rows {
+                        for z in block.chunks_exact(n) {
+                            let own = z[i];
+                            row.iter_mut().zip(&z[right.clone()]).for_each(|(r, v)| *r += (own - v) * (own - v));
+                        }
+                    }
+                }
+            }
+        }
+        if self.points > 0 && !right.is_empty() {
+            pulp::Arch::new().dispatch(Kernel(self, out, left, right));
+        }
+    }
+}
+
+/// The points about their centre, mapped, and the largest over points of the sum over coordinates of
+/// `(sum over features of |x| |L|)^2`; infinity where it is not known.
+fn centred(cloud: &Cloud, factor: &Matrix) -> (Matrix, f64) {
+    let n = cloud.len();
+    let mut x = (*cloud.x).clone();
+    let centre = cloud.mean(0..n);
+    for i in 0..n {
+        x.row_mut(i).iter_mut().zip(&centre).for_each(|(v, m)| *v -= m);
+    }
+    let sizes = linalg::product(&linalg::absolute(&x), &linalg::absolute(factor));
+    // Also takes in what is not a number.
+    let larger = |m: f64, s: f64| if s < m { m } else { s };
+    let largest = (0..n).map(|i| linalg::dot(sizes.row(i), sizes.row(i))).fold(0.0, larger);
+    let known = !cloud.x.is_twofold() && largest > NO_UNDERFLOW && largest.is_finite();
+    (linalg::product(&x, factor), if known { largest } else { f64::INFINITY })
+}
 
 /// Mapped points in twice the usual precision, coordinate by coordinate: distances come from differences, so that none is lost
 /// where points are near to each other and far from the origin.
@@ -111,8 +198,21 @@ impl Embedding {
             FACTOR => Ok(Self::new(cloud, &map)),
             SYMMETRIC => Ok(Self::symmetric(cloud, &map)),
             CAREFUL => Ok(Self::careful(cloud, &map)),
+            CENTRED => Ok(Self::about_centre(cloud, &map).0),
             _ => Err(Error::data(format!("points mapped in the way {how}, which is not known here"))),
         }
+    }
+
+    /// The same as [`Embedding::new`] about the centre of the points, and what any squared distance may be off by; infinity
+    /// where that is not known.
+    ///
+    /// With `s` the largest sum over coordinates of `(sum over features of |x| |L|)^2`, and `u` half of the machine's precision:
+    /// a mapped point is off by `(p + 2) u sqrt(s)`, which moves a squared distance by `8 (p + 2) u s` at most; the squared norms
+    /// and the product of length `k + 2` lose another `2 k u s + 4 (k + 2) u s`.
+    pub(crate) fn about_centre(cloud: &Cloud, factor: &Matrix) -> (Self, f64) {
+        let (z, largest) = centred(cloud, factor);
+        let off = (4 * (factor.rows() + factor.cols() + 4)) as f64 * f64::EPSILON * largest;
+        (Self::augmented(&z, &z, (CENTRED, factor.clone())), off)
     }
 
     /// `rho_ij = y_i . x_i + y_j . x_j - 2 y_i . x_j`.

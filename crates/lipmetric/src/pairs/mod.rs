@@ -58,7 +58,7 @@ mod softmax;
 pub(crate) mod tests;
 
 pub(crate) use cloud::Cloud;
-pub(crate) use embedding::Embedding;
+pub(crate) use embedding::{Embedding, Mapped};
 pub(crate) use executor::{Executor, Threads};
 pub(crate) use outer::weighted_outer;
 pub(crate) use points::{Differences, Points};

@@ -243,7 +243,13 @@ fn tile_row<P: Pass>(
     scratch: &mut Scratch,
 ) -> (P::Part, Option<Sums>) {
     let left = &cloud.blocks[a].0;
-    [&mut scratch.rho, &mut scratch.other, &mut scratch.weight].into_iter().for_each(Vec::clear);
+    // What is empty was not asked for. The rest is written before it is read: clearing it would write it twice.
+    if embeddings.len() < 2 {
+        scratch.other.clear();
+    }
+    if !pass.weighted() {
+        scratch.weight.clear();
+    }
     let mut part = pass.begin(a);
     let mut sums = pass.weighted().then(|| match cloud.x.is_twofold() {
         true => Sums { outer: vec![0.0; cloud.x.cols() * cloud.x.cols()], ..Sums::default() },

@@ -347,3 +347,25 @@ fn sums_over_listed_pairs_are_those_of_a_loop() {
     let none = weighted_outer(&clouds()[0].x, std::iter::empty());
     assert_eq!(none.as_slice(), [0.0; 4]);
 }
+
+#[test]
+fn distances_about_the_centre_are_off_by_no_more_than_is_said() {
+    for (about, far) in [(0.0, 1.0), (1e3, 1.0), (1e8, 1.0), (0.0, 1e6), (1e300, 1.0)] {
+        let n = 60;
+        let value =
+            |i: usize, f: usize| about + ((i * 29 + f * 13 + i * i) % 41) as f64 * if i == 3 { far } else { 0.1 };
+        let x = Matrix::from_vec(n, 4, (0..4 * n).map(|k| value(k / 4, k % 4)).collect()).unwrap();
+        let cloud = Cloud::new(&x, &vec![0; n], &vec![1.0; n]);
+        let factor = Matrix::from_vec(4, 3, (0..12).map(|k| ((k * 7 % 5) as f64 - 2.0) * 0.3).collect()).unwrap();
+        let (fast, off) = Embedding::about_centre(&cloud, &factor);
+        let careful = Embedding::careful(&cloud, &factor);
+        let all = 0..n;
+        let (mut found, mut exact) = (vec![0.0; n * n], vec![0.0; n * n]);
+        fast.distances(&mut found, &all, &all);
+        careful.distances(&mut exact, &all, &all);
+        let most = found.iter().zip(&exact).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+        assert!(most <= off, "{about} {far}: {most} and {off}");
+        let largest = exact.iter().fold(0.0, |m: f64, r| m.max(*r));
+        assert!(off < 1e-12 * largest || about > 1e200, "{about} {far}: {off} of {largest}");
+    }
+}

@@ -17,7 +17,7 @@ mod leak;
 pub(crate) mod moments;
 mod totals;
 
-pub(crate) use audit::{Figures, Listed, Problem, SUMMED, Under, Weighed};
+pub(crate) use audit::{Figures, Listed, Problem, SUMMED, Under, Weighed, distance_to_ideal, expected_errors};
 pub(crate) use balance::balancing;
 pub(crate) use certificate::{
     Bound, Known, Mix, Multipliers, certify, certify_mapped, is_surely_positive, relative_gap, tested_scale,

@@ -251,6 +251,9 @@ impl Plain {
             None => {
                 let basis = space.basis();
                 solution.bound = problem.prove(&mut certificate, &basis);
+                if solution.bound > measured.objective - measured.off {
+                    measured = problem.measure_carefully(&metric, &slack);
+                }
                 if space.is_very_weak() && relative_gap(measured.objective, solution.bound) > self.tolerance {
                     for longer in LONGER {
                         let other = space.metric(&scaled(&solution.factor, (1.0 + longer).sqrt()))?;

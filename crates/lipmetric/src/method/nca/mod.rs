@@ -23,7 +23,7 @@ use super::parameters::parameters;
 use super::start::{Begin, Init, coordinates, note_collapse, notes_on, weights};
 use super::{Fit, Method, Outcome, Training, check_limits};
 use crate::pairs::Softmax;
-use crate::problem::Under;
+use crate::problem::expected_errors;
 use crate::solver::lbfgs::End;
 use crate::solver::{Kept, Observer, Progress, Status, Termination, Timed, Translated};
 use crate::{Error, Matrix, Metric, Result};
@@ -176,7 +176,7 @@ impl Nca {
         let mut outcome = Outcome::new(status, state.iterations).with_notes(notes);
         // What the search believes is that of its coordinates; the penalty is defined there.
         let plain = self.loss == Loss::Errors && self.usual_penalty() == 0.0;
-        let measured = plain.then(|| Under::new((data.x, data.y.codes(), &weights(data)), &metric).expected_errors());
+        let measured = plain.then(|| expected_errors((data.x, data.y.codes(), &weights(data)), &metric));
         outcome.objective = Some(finite(measured.unwrap_or(state.value))?);
         Ok(Fit::new(metric, outcome))
     }

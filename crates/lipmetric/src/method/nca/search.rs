@@ -31,6 +31,8 @@ pub(super) struct Search<'a> {
     penalty: f64,
     /// What the start was multiplied by.
     pub(super) scale: f64,
+    /// The objective and its gradient there, where they are known.
+    first: Option<(f64, Vec<f64>)>,
 }
 
 impl<'a> Search<'a> {
@@ -46,11 +48,13 @@ impl<'a> Search<'a> {
             start,
             penalty: 0.0,
             scale: 1.0,
+            first: None,
         };
         let variance = 2.0 * out.inner_spread();
         let near = Cell::new(0.0);
-        let (mut unused, at) = (vec![0.0; out.start.as_slice().len()], out.start.as_slice().to_vec());
-        out.value(&at, &mut unused, &near);
+        let (mut gradient, at) = (vec![0.0; out.start.as_slice().len()], out.start.as_slice().to_vec());
+        let value = out.value(&at, &mut gradient, &near);
+        out.first = Some((value, gradient));
         out.rescale(softening(begin, near.get(), variance));
         if nca.loss == Loss::Log && begin.is_auto() {
             out.climb();
@@ -66,6 +70,7 @@ impl<'a> Search<'a> {
         if by != 1.0 {
             self.start.as_mut_slice().iter_mut().for_each(|v| *v *= by);
             self.scale *= by;
+            self.first = None;
         }
     }
 
@@ -122,7 +127,14 @@ impl<'a> Search<'a> {
     /// The state before the first step.
     pub(super) fn begin(&self) -> Lbfgs {
         let at = self.start.as_slice().to_vec();
-        Lbfgs::new(at, &mut |x, g| self.value(x, g, &Cell::new(0.0)))
+        Lbfgs::new(at, &mut |x, g| match &self.first {
+            // The penalty of the start is zero, and flat there.
+            Some((value, gradient)) => {
+                g.copy_from_slice(gradient);
+                *value
+            }
+            None => self.value(x, g, &Cell::new(0.0)),
+        })
     }
 
     /// Goes on to so many steps in all, at most.

@@ -111,11 +111,15 @@ impl Listed<'_> {
         let y = Twofolds::product(&self.cloud.x, &self.basis.transpose());
         let [fixed, near, far] = [fixed, near, far].map(|pairs| outer(&y, side, pairs));
         let mut unit = Outer::zeros(side);
-        for k in 0..if ridge > 0.0 { side } else { 0 } {
-            let mut vector = vec![0.0; side];
-            vector[k] = 1.0;
-            unit.add(1.0, &vector, &vec![0.0; side]);
-        }
+        unit.add_all(
+            if ridge > 0.0 { side } else { 0 },
+            |_| 1.0,
+            |k, hi, lo| {
+                hi.fill(0.0);
+                lo.fill(0.0);
+                hi[k] = 1.0;
+            },
+        );
         let error = coordinate_error(self.cloud, self.basis);
         Box::new(move |scale| {
             // What pulls is tested as less than it may be after rounding, what pushes as more.
@@ -212,30 +216,28 @@ impl Listed<'_> {
 
 /// What a coordinate of a difference may be off by: the products and sums that it comes from are rounded.
 pub(super) fn coordinate_error(cloud: &Cloud, basis: &Matrix) -> Vec<f64> {
-    let sizes = |b: &[f64]| {
-        let size = |i: usize| b.iter().zip(cloud.x.row(i)).map(|(b, x)| (b * x).abs()).sum::<f64>();
-        (0..cloud.len()).map(size).fold(0.0, f64::max)
-    };
     let terms = 4.0 * (basis.cols() + 4) as f64;
-    (0..basis.rows()).map(|k| terms * UNIT * sizes(basis.row(k))).collect()
+    largest_sums(&cloud.x, &basis.transpose()).into_iter().map(|largest| terms * UNIT * largest).collect()
+}
+
+/// For each column of `F` the largest of the sums `sum over features of |x F|` of all rows.
+pub(super) fn largest_sums(x: &Matrix, f: &Matrix) -> Vec<f64> {
+    let sums = linalg::product(&linalg::absolute(x), &linalg::absolute(f));
+    let mut largest = vec![0.0f64; f.cols()];
+    for i in 0..sums.rows() {
+        largest.iter_mut().zip(sums.row(i)).for_each(|(l, s)| *l = l.max(*s));
+    }
+    largest
 }
 
 /// `sum m A` over pairs.
 fn outer(y: &Twofolds, side: usize, pairs: &[Weighed]) -> Outer {
     let part = |pairs: &[Weighed]| {
         let mut out = Outer::zeros(side);
-        let place = |k: usize| (pairs[k].0 as usize * side, pairs[k].1 as usize * side);
-        out.add_all(
-            pairs.len(),
-            |k| pairs[k].2,
-            |k, hi, lo| {
-                let (a, b) = place(k);
-                for c in 0..side {
-                    let d = y.get(a + c) - y.get(b + c);
-                    (hi[c], lo[c]) = (d.hi, d.lo);
-                }
-            },
-        );
+        let vector = |k: usize, hi: &mut [f64], lo: &mut [f64]| {
+            y.difference(side, pairs[k].0 as usize, pairs[k].1 as usize, hi, lo);
+        };
+        out.add_all(pairs.len(), |k| pairs[k].2, vector);
         out
     };
     let parts: Vec<Outer> = pairs.par_chunks(CHUNK).map(part).collect();

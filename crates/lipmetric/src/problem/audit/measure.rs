@@ -1,6 +1,7 @@
+use super::listed::largest_sums;
 use super::{Diameter, Problem, Slack};
 use crate::linalg::twofold::{Twofold, UNIT};
-use crate::pairs::pass::Among;
+use crate::pairs::pass::{Among, longest};
 use crate::pairs::{Cloud, Embedding, Pass, Question, Run, ask};
 use crate::{Matrix, Metric};
 use serde::{Deserialize, Serialize};
@@ -14,6 +15,11 @@ const SAMPLE: usize = 2_000;
 const MOST_MARGINS: f64 = 2e7;
 /// Lengths nearer to the kink than this leave less than ten digits of a hinge.
 pub(super) const AT_KINK: f64 = 1e-5;
+/// What a figure that was measured in the usual precision may be off by, at most, as a part of it: ten digits are right.
+/// Otherwise it is measured again, carefully.
+pub(super) const SURE: f64 = 1e-10;
+/// Sums that go side by side, so that one addition need not wait for the one before.
+const LANES: usize = 8;
 /// How often each row's slack is made as small as the others allow: after two rounds hardly anything is left to gain.
 const ROUNDS: usize = 4;
 
@@ -22,6 +28,8 @@ const ROUNDS: usize = 4;
 pub(crate) struct Measured {
     /// The objective; with a slack per row, for slacks that are feasible: not below the least objective of this metric.
     pub(crate) objective: f64,
+    /// What it may be off by; zero where it is right to rounding.
+    pub(crate) off: f64,
     /// A slack for each given row, with a slack per row; else empty.
     pub(crate) slack: Vec<f64>,
 }
@@ -30,12 +38,26 @@ pub(crate) struct Measured {
 pub(crate) struct Look<'a> {
     cloud: &'a Cloud,
     among: Among,
-    /// Whether all lengths are wanted, and all violated margins.
+    wanted: Wanted,
+    embedding: &'a Embedding,
+    careful: Option<Careful<'a>>,
+}
+
+/// What is wanted of the pairs.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+struct Wanted {
+    /// Of those that bound the diameter: nothing but the longest, or also all lengths.
+    only_longest: bool,
     lengths: bool,
-    margins: bool,
     /// Length beyond which the excess is summed up.
     edge: f64,
-    embedding: &'a Embedding,
+    /// All violated margins.
+    margins: bool,
+}
+
+/// Where every length is to be right to rounding.
+#[derive(Clone, Copy)]
+struct Careful<'a> {
     /// Lengths up to `tiny` are differences of numbers so large that twice the usual digits do not do, and are computed from the
     /// differences of the rows by this factor (features x components).
     tiny: f64,
@@ -55,24 +77,69 @@ pub(super) fn of_difference(a: &[f64], b: &[f64], factor: &Matrix) -> f64 {
 }
 
 impl Look<'_> {
-    /// The length of a pair, right to rounding.
+    /// The length of a pair; where it is to be, right to rounding.
     fn length(&self, run: &Run<'_>, k: usize) -> f64 {
-        if run.rho[k] > self.tiny {
-            return run.rho[k];
+        match self.careful {
+            Some(Careful { tiny, factor }) if run.rho[k] <= tiny => {
+                of_difference(self.cloud.x.row(run.i), self.cloud.x.row(run.j0 + k), factor)
+            }
+            _ => run.rho[k],
         }
-        of_difference(self.cloud.x.row(run.i), self.cloud.x.row(run.j0 + k), self.factor)
     }
 
     /// Where a hinge is a small difference of large numbers, it is computed with all its digits.
     fn lacking(&self, run: &Run<'_>, k: usize) -> f64 {
         let plain = 2.0 - run.rho[k];
-        if plain.abs() > AT_KINK { plain } else { self.embedding.lacking(2.0, run.i, run.j0 + k) }
+        let enough = self.careful.is_none() || plain.abs() > AT_KINK;
+        if enough { plain } else { self.embedding.lacking(2.0, run.i, run.j0 + k) }
     }
+
+    fn add_margins(&self, part: &mut Part, run: &Run<'_>) {
+        let (own, others) = (self.cloud.weight[run.i], &self.cloud.weight[run.j0..]);
+        for (k, _) in run.rho.iter().enumerate().filter(|(_, r)| **r < 2.0 + AT_KINK) {
+            let lacking = self.lacking(run, k).max(0.0);
+            part.hinge += own * others[k] * lacking;
+            if self.wanted.margins && lacking > 0.0 {
+                part.margins.push((run.i as u32, (run.j0 + k) as u32, lacking));
+            }
+        }
+    }
+
+    fn add_lengths(&self, part: &mut Part, run: &Run<'_>) {
+        let (own, others) = (self.cloud.weight[run.i], &self.cloud.weight[run.j0..]);
+        for (k, w) in (0..run.rho.len()).zip(others) {
+            let r = self.length(run, k);
+            part.longest = if r > part.longest { r } else { part.longest };
+            part.sum += own * w * r;
+            part.excess += own * w * (r - self.wanted.edge).max(0.0);
+            if self.wanted.lengths {
+                part.lengths.push((r, own * w));
+            }
+        }
+    }
+}
+
+/// `sum w max(0, 2 - rho)`, and the weight of the pairs whose hinge is not surely zero.
+fn hinges(rho: &[f64], weight: &[f64]) -> (f64, f64) {
+    let (mut sum, mut near) = ([0.0; LANES], [0.0; LANES]);
+    let mut add = |r: &[f64], w: &[f64]| {
+        for (t, (r, w)) in r.iter().zip(w).enumerate() {
+            let lacking = 2.0 - r;
+            sum[t] += w * if lacking > 0.0 { lacking } else { 0.0 };
+            near[t] += if lacking > -AT_KINK { *w } else { 0.0 };
+        }
+    };
+    let ((r, r_rest), (w, w_rest)) = (rho.as_chunks::<LANES>(), weight.as_chunks::<LANES>());
+    r.iter().zip(w).for_each(|(r, w)| add(r, w));
+    add(r_rest, w_rest);
+    (sum.iter().sum(), near.iter().sum())
 }
 
 #[derive(Default, Serialize, Deserialize)]
 pub(crate) struct Part {
     hinge: f64,
+    /// The weight of the pairs whose hinge is not surely zero, where they are not listed.
+    near: f64,
     longest: f64,
     /// `sum of w rho` and `sum of w max(0, rho - edge)` over the pairs that bound the diameter.
     sum: f64,
@@ -87,31 +154,27 @@ impl Pass for Look<'_> {
     type Part = Part;
 
     fn visit(&self, part: &mut Part, run: Run<'_>) {
-        let (own, others) = (self.cloud.weight[run.i], &self.cloud.weight[run.j0..]);
-        if !run.same {
-            for (k, _) in run.rho.iter().enumerate().filter(|(_, r)| **r < 2.0 + AT_KINK) {
-                let lacking = self.lacking(&run, k).max(0.0);
-                part.hinge += own * others[k] * lacking;
-                if self.margins && lacking > 0.0 {
-                    part.margins.push((run.i as u32, (run.j0 + k) as u32, lacking));
-                }
-            }
+        if !run.same && (self.wanted.margins || self.careful.is_some()) {
+            self.add_margins(part, &run);
+        } else if !run.same {
+            let own = self.cloud.weight[run.i];
+            let (hinge, near) = hinges(run.rho, &self.cloud.weight[run.j0..run.j0 + run.rho.len()]);
+            part.hinge += own * hinge;
+            part.near += own * near;
         }
         if self.among.holds(run.same) {
-            for (k, w) in (0..run.rho.len()).zip(others) {
-                let r = self.length(&run, k);
-                part.longest = if r > part.longest { r } else { part.longest };
-                part.sum += own * w * r;
-                part.excess += own * w * (r - self.edge).max(0.0);
-                if self.lengths {
-                    part.lengths.push((r, own * w));
-                }
+            let most = longest(run.rho);
+            if self.wanted.only_longest && self.careful.is_none_or(|c| most > c.tiny) {
+                part.longest = part.longest.max(most);
+            } else {
+                self.add_lengths(part, &run);
             }
         }
     }
 
     fn merge(&self, into: &mut Part, mut next: Part) {
         into.hinge += next.hinge;
+        into.near += next.near;
         into.longest = into.longest.max(next.longest);
         into.sum += next.sum;
         into.excess += next.excess;
@@ -124,10 +187,9 @@ impl Pass for Look<'_> {
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(crate) struct Figures {
     among: Among,
-    lengths: bool,
-    margins: bool,
-    edge: f64,
-    tiny: f64,
+    wanted: Wanted,
+    /// Where every length is to be right to rounding: up to where that takes the rows themselves.
+    tiny: Option<f64>,
 }
 
 impl Question for Figures {
@@ -136,9 +198,9 @@ impl Question for Figures {
     type Pass<'a> = Look<'a>;
 
     fn pass<'a>(&'a self, cloud: &'a Cloud, embeddings: &[&'a Embedding]) -> Look<'a> {
-        let Self { among, lengths, margins, edge, tiny } = *self;
         let embedding = embeddings[0];
-        Look { cloud, among, lengths, margins, edge, embedding, tiny, factor: embedding.map() }
+        let careful = self.tiny.map(|tiny| Careful { tiny, factor: embedding.map() });
+        Look { cloud, among: self.among, wanted: self.wanted, embedding, careful }
     }
 }
 
@@ -147,26 +209,54 @@ impl Problem {
     /// from, for each given row; they need not be feasible.
     pub(crate) fn measure(&self, metric: &Metric, slack: &[f64]) -> Measured {
         let factor = metric.factor().transpose();
+        let (embedding, error) = Embedding::about_centre(&self.cloud, &factor);
+        if error < AT_KINK {
+            let measured = self.measured((&embedding, error), &factor, slack, None);
+            if measured.off <= SURE * measured.objective {
+                return measured;
+            }
+        }
+        self.measure_carefully(metric, slack)
+    }
+
+    /// The same with every length right to rounding.
+    pub(crate) fn measure_carefully(&self, metric: &Metric, slack: &[f64]) -> Measured {
+        let factor = metric.factor().transpose();
+        let embedding = Embedding::careful(&self.cloud, &factor);
+        self.measured((&embedding, 0.0), &factor, slack, Some(tiny(&self.cloud, &factor)))
+    }
+
+    /// The objective from lengths that may be off by `error`.
+    fn measured(
+        &self,
+        (embedding, error): (&Embedding, f64),
+        factor: &Matrix,
+        slack: &[f64],
+        tiny: Option<f64>,
+    ) -> Measured {
         let pairs = 0.5 * (self.cloud.len() as f64).powi(2);
         let tail = matches!(self.diameter, Diameter::Cvar(_));
         let lengths = tail && pairs <= MOST_LENGTHS;
-        let edge = if tail && !lengths { self.guessed_edge(&factor) } else { f64::INFINITY };
-        let margins = self.slack == Slack::Instance;
-        let embedding = Embedding::careful(&self.cloud, &factor);
-        let (among, tiny) = (self.variant.bounding(), tiny(&self.cloud, &factor));
-        let figures = Figures { among, lengths, margins, edge, tiny };
-        let (mut found, _) = ask(&self.cloud, &[&embedding], &figures);
+        let edge = if tail && !lengths { self.guessed_edge(factor) } else { f64::INFINITY };
+        let only_longest = matches!(self.diameter, Diameter::Maximum);
+        let wanted = Wanted { only_longest, lengths, edge, margins: self.slack == Slack::Instance };
+        let (mut found, _) = ask(&self.cloud, &[embedding], &Figures { among: self.variant.bounding(), wanted, tiny });
         let diameter = match self.diameter {
             Diameter::Maximum => found.longest,
             Diameter::Mean => found.sum / self.bounding(),
             Diameter::Cvar(level) if lengths => mean_of_longest(&mut found.lengths, level * self.bounding()),
             Diameter::Cvar(level) => edge + found.excess / (level * self.bounding()),
         };
-        let (loss, slack) = match self.slack {
-            Slack::Pair => (found.hinge, Vec::new()),
-            Slack::Instance => self.least_slacks(&found.margins, slack),
+        // A hinge moves by no more than the length, a slack by no more than the hinges do, the longest by no more than each.
+        let pulled = if let Diameter::Cvar(level) = self.diameter { self.c / level } else { self.c };
+        let (loss, slack, pushed) = match self.slack {
+            Slack::Pair => (found.hinge, Vec::new(), found.near),
+            Slack::Instance => {
+                let (loss, slack) = self.least_slacks(&found.margins, slack);
+                (loss, slack, self.cloud.weight.iter().sum())
+            }
         };
-        Measured { objective: self.c * diameter + loss, slack }
+        Measured { objective: self.c * diameter + loss, off: error * (pulled + pushed), slack }
     }
 
     /// The length from which on pairs count as the longest, in a sample.
@@ -174,8 +264,8 @@ impl Problem {
         let Diameter::Cvar(level) = self.diameter else { return f64::INFINITY };
         let part = self.cloud.thinned(SAMPLE);
         let embedding = Embedding::careful(&part, factor);
-        let (among, edge) = (self.variant.bounding(), f64::INFINITY);
-        let figures = Figures { among, lengths: true, margins: false, edge, tiny: 0.0 };
+        let wanted = Wanted { only_longest: false, lengths: true, edge: f64::INFINITY, margins: false };
+        let figures = Figures { among: self.variant.bounding(), wanted, tiny: None };
         let mut lengths = ask(&part, &[&embedding], &figures).0.lengths;
         lengths.sort_unstable_by(|a, b| b.0.total_cmp(&a.0));
         let total: f64 = lengths.iter().map(|l| l.1).sum();
@@ -225,11 +315,7 @@ const TEN_DIGITS: f64 = 1e10;
 
 /// The squared length below which a difference of mapped rows has less than ten digits.
 pub(super) fn tiny(cloud: &Cloud, factor: &Matrix) -> f64 {
-    let size = |i: usize, c: usize| -> f64 {
-        cloud.x.row(i).iter().enumerate().map(|(f, v)| (v * factor[(f, c)]).abs()).sum()
-    };
-    let largest = |c: usize| (0..cloud.len()).map(|i| size(i, c)).fold(0.0, f64::max);
-    let off = TEN_DIGITS * UNIT * (0..factor.cols()).map(largest).sum::<f64>();
+    let off = TEN_DIGITS * UNIT * largest_sums(&cloud.x, factor).iter().sum::<f64>();
     off * off
 }
 

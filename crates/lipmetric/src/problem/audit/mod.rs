@@ -5,7 +5,10 @@
 //! that of its metric, and its multipliers not feasible. So neither is reported. The objective is measured anew on the given rows,
 //! from differences ([`Problem::measure`]); the bound is proved anew from the multipliers, on exact differences and in twice the
 //! usual precision, with an allowance for all rounding that is left ([`Problem::prove`]).
-
+//!
+//! Most rows do not need that care. A sum over all pairs is first taken by fast distances about the centre of the rows, together
+//! with what it may be off by at most (`Embedding::about_centre`). Where ten digits of it are surely right, it stands; where not,
+//! every length is computed from differences in twice the precision.
 //!
 //! Problems of other methods are measured by [`Under`], the rows under a metric, and bounded by sums over pairs that are listed
 //! ([`Listed`]).
@@ -26,6 +29,7 @@ mod measure;
 mod prove;
 mod under;
 
+pub(crate) use chances::{distance_to_ideal, expected_errors};
 pub(crate) use listed::{Listed, SUMMED, Weighed};
 pub(crate) use measure::Figures;
 pub(crate) use under::Under;

@@ -5,7 +5,7 @@ use crate::linalg::twofold::{Outer, Twofold, Twofolds, is_positive_definite};
 use crate::pairs::{Embedding, Pass, Run, Threads, scan};
 use crate::problem::{Certificate, SupportPair, groups};
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, HashSet};
+use std::cmp::Ordering;
 
 /// Parts of `c` that are moved to the mean of all pairs, which has full rank, where the multipliers alone prove nothing.
 const PARTS: [f64; 12] = [0.0, 1e-12, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1];
@@ -20,44 +20,90 @@ const ROUNDED: f64 = 8.0 * f64::EPSILON;
 /// Pairs whose length is so near to a kink that rounding could decide on which side they are get a multiplier of their own.
 const TIE: f64 = 1e-9;
 
+/// Lengths that are looked at together.
+const LANES: usize = 8;
+/// Pairs whose outer products are summed at a time.
+const AT_A_TIME: usize = 4096;
+
+/// A pair, and whether it pushes.
+type Listed = (bool, u32, u32);
+
 /// The pairs that have no multiplier of their own but share one: those below the kink, or beyond the edge of the tail.
 struct Shared<'a> {
     problem: &'a Problem,
     certificate: &'a Certificate,
-    /// Those that have one of their own.
-    listed: &'a HashSet<(u32, u32, bool)>,
+    /// Those that have one of their own, in ascending order.
+    listed: &'a [Listed],
     /// The points in the coordinates of the proof, and how many coordinates there are.
     y: &'a Twofolds,
     side: usize,
 }
 
+/// Pairs that share a multiplier, and their sum.
+#[derive(Default, Serialize, Deserialize)]
+struct Sharing {
+    sum: Outer,
+    /// Those that are not in the sum yet.
+    pairs: Vec<(u32, u32)>,
+}
+
 /// Sums of a row of tiles.
 #[derive(Default, Serialize, Deserialize)]
 struct Part {
-    below: Outer,
-    beyond: Outer,
+    below: Sharing,
+    beyond: Sharing,
     /// Pairs at a kink: whether they push, and whether they are on the side that has a multiplier.
     ties: Vec<(u32, u32, bool, bool)>,
 }
 
+impl Part {
+    fn zeros(side: usize) -> Self {
+        let none = || Sharing { sum: Outer::zeros(side), pairs: Vec::new() };
+        Self { below: none(), beyond: none(), ties: Vec::new() }
+    }
+}
+
 impl Shared<'_> {
     /// Sorts the pairs of a run: those that share a multiplier, and those too near to the kink to tell.
-    fn sort(&self, run: &Run<'_>, push: bool, ties: &mut Vec<(u32, u32, bool, bool)>) -> Vec<usize> {
+    fn sort(&self, run: &Run<'_>, push: bool, part: &mut Part) {
         let kink = if push { 2.0 } else { self.certificate.edge };
-        let mut taken = Vec::new();
-        for (k, &r) in run.rho.iter().enumerate() {
-            let pair = (run.i as u32, (run.j0 + k) as u32);
-            let inside = if push { r < kink } else { r > kink };
-            let tie = (r - kink).abs() <= TIE * kink;
-            if (inside || tie) && !self.listed.contains(&(pair.0, pair.1, push)) {
-                if tie {
-                    ties.push((pair.0, pair.1, push, inside));
+        let taken = if push { &mut part.below.pairs } else { &mut part.beyond.pairs };
+        // Lengths so that less counts, whichever side of the kink that is.
+        let sign = if push { 1.0 } else { -1.0 };
+        let (limit, width) = (sign * kink + TIE * kink, TIE * kink);
+        let from = self.listed.partition_point(|l| *l < (push, run.i as u32, run.j0 as u32));
+        let mut listed = self.listed[from..].iter().peekable();
+        let mut look = |start: usize, lengths: &[f64]| {
+            for (k, r) in lengths.iter().enumerate().filter(|(_, r)| sign * **r <= limit) {
+                let pair = (push, run.i as u32, (run.j0 + start + k) as u32);
+                while listed.next_if(|l| **l < pair).is_some() {}
+                if listed.peek().is_some_and(|l| **l == pair) {
+                    continue;
+                }
+                if (r - kink).abs() <= width {
+                    part.ties.push((pair.1, pair.2, push, sign * r < sign * kink));
                 } else {
-                    taken.push(run.j0 + k);
+                    taken.push((pair.1, pair.2));
                 }
             }
+        };
+        let (chunks, rest) = run.rho.as_chunks::<LANES>();
+        for (c, chunk) in chunks.iter().enumerate() {
+            let least = chunk.iter().fold(f64::INFINITY, |m: f64, r| if sign * r < m { sign * r } else { m });
+            if least <= limit {
+                look(c * LANES, chunk);
+            }
         }
-        taken
+        look(chunks.len() * LANES, rest);
+    }
+
+    /// Adds the pairs that were put aside.
+    fn add(&self, sharing: &mut Sharing) {
+        let Sharing { sum, pairs } = sharing;
+        let place = |k: usize| (pairs[k].0 as usize, pairs[k].1 as usize);
+        let weight = |k: usize| self.problem.cloud.pair_weight(place(k).0, place(k).1);
+        sum.add_all(pairs.len(), weight, |k, hi, lo| self.y.difference(self.side, place(k).0, place(k).1, hi, lo));
+        pairs.clear();
     }
 }
 
@@ -65,47 +111,36 @@ impl Pass for Shared<'_> {
     type Part = Part;
 
     fn begin(&self, _row: usize) -> Part {
-        Part { below: Outer::zeros(self.side), beyond: Outer::zeros(self.side), ties: Vec::new() }
+        Part::zeros(self.side)
     }
 
     fn visit(&self, part: &mut Part, run: Run<'_>) {
-        let weight = &self.problem.cloud.weight;
-        let wanted = [
-            (self.certificate.below > 0.0 && !run.same, true),
-            (self.certificate.beyond > 0.0 && self.problem.variant.bounding().holds(run.same), false),
-        ];
-        for (_, push) in wanted.into_iter().filter(|w| w.0) {
-            let taken = self.sort(&run, push, &mut part.ties);
-            let sum = if push { &mut part.below } else { &mut part.beyond };
-            let own = weight[run.i];
-            sum.add_all(
-                taken.len(),
-                |k| own * weight[taken[k]],
-                |k, hi, lo| {
-                    difference(self.y, self.side, run.i, taken[k], hi, lo);
-                },
-            );
+        if self.certificate.below > 0.0 && !run.same {
+            self.sort(&run, true, part);
         }
+        if self.certificate.beyond > 0.0 && self.problem.variant.bounding().holds(run.same) {
+            self.sort(&run, false, part);
+        }
+        for sharing in [&mut part.below, &mut part.beyond] {
+            if sharing.pairs.len() >= AT_A_TIME {
+                self.add(sharing);
+            }
+        }
+    }
+
+    fn end(&self, part: &mut Part) {
+        self.add(&mut part.below);
+        self.add(&mut part.beyond);
     }
 
     fn merge(&self, into: &mut Part, next: Part) {
-        if into.below.side == 0 {
+        if into.below.sum.side == 0 {
             *into = next;
             return;
         }
-        into.below.merge(&next.below);
-        into.beyond.merge(&next.beyond);
+        into.below.sum.merge(&next.below.sum);
+        into.beyond.sum.merge(&next.beyond.sum);
         into.ties.extend(next.ties);
-    }
-}
-
-/// The difference of two points.
-#[inline(always)]
-fn difference(y: &Twofolds, side: usize, i: usize, j: usize, hi: &mut [f64], lo: &mut [f64]) {
-    let (a, b) = (i * side, j * side);
-    for k in 0..side {
-        let d = y.get(a + k) - y.get(b + k);
-        (hi[k], lo[k]) = (d.hi, d.lo);
     }
 }
 
@@ -183,17 +218,17 @@ impl Problem {
     pub(super) fn sums(&self, certificate: &mut Certificate, place: &[usize], basis: &Matrix) -> Sums {
         let side = basis.rows();
         let y = Twofolds::product(&self.cloud.x, &basis.transpose());
-        let mut shared = Part { below: Outer::zeros(side), beyond: Outer::zeros(side), ties: Vec::new() };
+        let mut shared = Part::zeros(side);
         if certificate.below > 0.0 || certificate.beyond > 0.0 {
-            let sorted = |a: usize, b: usize| (a.min(b) as u32, a.max(b) as u32);
-            let listed = certificate.pairs.iter().map(|p| {
-                let (i, j) = sorted(place[p.first], place[p.second]);
-                (i, j, p.pushes)
-            });
-            let listed = listed.collect();
+            let row = |of: usize| place[of] as u32;
+            let each = |p: &SupportPair| {
+                let (i, j) = (row(p.first), row(p.second));
+                (p.pushes, i.min(j), i.max(j))
+            };
+            let mut listed: Vec<Listed> = certificate.pairs.iter().map(each).collect();
+            listed.sort_unstable();
             let pass = Shared { problem: self, certificate, listed: &listed, y: &y, side };
-            let sides = Embedding::careful(&self.cloud, &certificate.sides.factor().transpose());
-            shared = scan(&self.cloud, &[&sides], &pass, &Threads).0;
+            shared = scan(&self.cloud, &[&self.sides(certificate)], &pass, &Threads).0;
         }
         for &(i, j, pushes, inside) in &shared.ties {
             let share = if pushes { certificate.below } else { certificate.beyond };
@@ -206,7 +241,7 @@ impl Problem {
             let mut out = Outer::zeros(side);
             let weight = |k: usize| if pairs[k].pushes == pushes { pairs[k].multiplier } else { 0.0 };
             out.add_all(pairs.len(), weight, |k, hi, lo| {
-                difference(&y, side, place[pairs[k].first], place[pairs[k].second], hi, lo);
+                y.difference(side, place[pairs[k].first], place[pairs[k].second], hi, lo);
             });
             out
         };
@@ -215,11 +250,20 @@ impl Problem {
         Sums {
             push,
             pull,
-            below: shared.below,
-            beyond: shared.beyond,
+            below: shared.below.sum,
+            beyond: shared.beyond.sum,
             all,
             error: coordinate_error(&self.cloud, basis),
         }
+    }
+
+    /// The points under the metric that tells on which side of a kink pairs are: in the usual precision where that cannot put a
+    /// pair on the wrong side that is not taken as a tie.
+    fn sides(&self, certificate: &Certificate) -> Embedding {
+        let factor = certificate.sides.factor().transpose();
+        let (plain, error) = Embedding::about_centre(&self.cloud, &factor);
+        let least = if certificate.beyond > 0.0 { certificate.edge.min(2.0) } else { 2.0 };
+        if error < 0.5 * TIE * least { plain } else { Embedding::careful(&self.cloud, &factor) }
     }
 
     /// `sum of w A` over all pairs that bound the diameter: a group's is its weight times the scatter about its mean.
@@ -317,18 +361,19 @@ impl Problem {
 
 /// Each pair once, and no multiplier negative.
 pub(super) fn tidy(certificate: &mut Certificate) {
-    let mut each: BTreeMap<(bool, usize, usize), f64> = BTreeMap::new();
-    for p in &certificate.pairs {
-        let key = (!p.pushes, p.first.min(p.second), p.first.max(p.second));
-        *each.entry(key).or_default() += p.multiplier.max(0.0);
-    }
-    let pair = |((pulls, first, second), multiplier): ((bool, usize, usize), f64)| SupportPair {
-        first,
-        second,
-        pushes: !pulls,
-        multiplier,
+    let order = |a: &SupportPair, b: &SupportPair| -> Ordering {
+        b.pushes.cmp(&a.pushes).then((a.first, a.second).cmp(&(b.first, b.second)))
     };
-    certificate.pairs = each.into_iter().map(pair).collect();
+    for p in &mut certificate.pairs {
+        (p.first, p.second) = (p.first.min(p.second), p.first.max(p.second));
+        p.multiplier = p.multiplier.max(0.0);
+    }
+    certificate.pairs.sort_by(order);
+    certificate.pairs.dedup_by(|next, first| {
+        let same = order(first, next).is_eq();
+        first.multiplier += if same { next.multiplier } else { 0.0 };
+        same
+    });
     certificate.below = certificate.below.max(0.0);
     certificate.beyond = certificate.beyond.max(0.0);
 }

@@ -149,7 +149,7 @@ fn collapse(class: &[[f64; 3]]) -> f64 {
     let labels: Vec<u32> = (0..rows.len()).map(|i| u32::from(i == class.len())).collect();
     let weight = vec![1.0; rows.len()];
     let metric = Metric::new(Matrix::identity(3)).unwrap();
-    Under::new((&Matrix::from_rows(&rows), &labels, &weight), &metric).collapse()
+    super::distance_to_ideal((&Matrix::from_rows(&rows), &labels, &weight), &metric)
 }
 
 #[test]
@@ -171,4 +171,66 @@ fn a_small_distance_to_the_ideal_of_mcml_keeps_its_digits() {
     let pair = |a: f64, b: f64| ((-a).exp() + (-b).exp()).ln() - 2.0f64.ln() + 0.5 * (a + b);
     let expected = pair(1.0, 900.0) + pair(1.0, 841.0) + 29.5 + (1.0 + (-59.0f64).exp()).ln() - 2.0f64.ln();
     assert!((found / expected - 1.0).abs() < 1e-12, "{found} and {expected}");
+}
+
+/// Rows of some classes, in no order, about a point.
+fn scattered(about: f64) -> (Matrix, Vec<u32>, Vec<f64>) {
+    let n = 150;
+    let value =
+        |i: usize, f: usize| about + (((i * 37 + f * 101 + i * i * 7) % 113) as f64 / 20.0).sin() * (f + 1) as f64;
+    let x = Matrix::from_vec(n, 3, (0..3 * n).map(|k| value(k / 3, k % 3)).collect()).unwrap();
+    (x, (0..n as u32).map(|i| i % 3).collect(), (0..n).map(|i| 1.0 + (i % 2) as f64).collect())
+}
+
+#[test]
+fn what_is_measured_fast_is_right_within_what_it_says_and_otherwise_measured_carefully() {
+    let metric = Metric::new(Matrix::from_rows(&[[0.9, 0.1, 0.2], [-0.3, 0.5, 0.1]])).unwrap();
+    // Far from the origin, rows are differences of large numbers; farther still, their features hold few digits.
+    for about in [0.0, 1e3, 1e9] {
+        let (x, class, weight) = scattered(about);
+        for (variant, slack) in FORMS {
+            for diameter in [Diameter::Maximum, Diameter::Mean, Diameter::Cvar(0.3)] {
+                let problem = Problem::new((&x, &class, &weight), (variant, slack, diameter), 20.0);
+                let (fast, careful) = (problem.measure(&metric, &[]), problem.measure_carefully(&metric, &[]));
+                assert!(
+                    fast.off > 0.0 && careful.off == 0.0,
+                    "{about} {variant:?} {slack:?} {diameter:?}: {}",
+                    fast.off
+                );
+                let apart = (fast.objective - careful.objective).abs();
+                assert!(apart <= fast.off + 1e-14 * careful.objective, "{apart} {}", fast.off);
+                assert!(fast.off <= 1e-10 * careful.objective);
+            }
+        }
+    }
+    // A row so far away that products about the centre lose the others: all are measured carefully.
+    let (mut x, class, weight) = scattered(0.0);
+    x[(7, 1)] = 1e9;
+    let problem = Problem::new((&x, &class, &weight), (Variant::Intra, Slack::Pair, Diameter::Mean), 1e-15);
+    assert_eq!(problem.measure(&metric, &[]).off, 0.0);
+}
+
+#[test]
+fn chances_that_are_measured_fast_are_those_of_careful_lengths() {
+    let metric = Metric::new(Matrix::from_rows(&[[0.9, 0.1, 0.2], [-0.3, 0.5, 0.1]])).unwrap();
+    let (x, class, weight) = scattered(10.0);
+    let rows = (&x, &class[..], &weight[..]);
+    let rho = |i: usize, j: usize| rho(&x, metric.factor(), i, j);
+    let n = class.len();
+    let (mut errors, mut ideal) = (0.0, 0.0);
+    for i in 0..n {
+        let sum = |wanted: &dyn Fn(usize) -> bool, f: &dyn Fn(usize) -> f64| -> f64 {
+            (0..n).filter(|&j| j != i && wanted(j)).map(|j| weight[j] * f(j)).sum()
+        };
+        let (same, all) = (|j: usize| class[j] == class[i], |_: usize| true);
+        let mass = |j: usize| (-rho(i, j)).exp();
+        let whole = sum(&all, &mass);
+        errors += weight[i] * (1.0 - sum(&same, &mass) / whole);
+        let own = sum(&same, &|_| 1.0);
+        ideal += weight[i] * ((whole / own).ln() + sum(&same, &|j| rho(i, j)) / own);
+    }
+    let found = expected_errors(rows, &metric);
+    assert!((found / errors - 1.0).abs() < 1e-11, "{found} and {errors}");
+    let found = distance_to_ideal(rows, &metric);
+    assert!((found / ideal - 1.0).abs() < 1e-11, "{found} and {ideal}");
 }

@@ -31,13 +31,11 @@ impl Under {
     }
 
     /// The squared lengths of all pairs with a row; zero with itself.
-    pub(super) fn lengths_from(&self, i: usize) -> Vec<f64> {
-        let mut out = vec![0.0; self.cloud.len()];
-        self.embedding.distances(&mut out, &(i..i + 1), &(0..self.cloud.len()));
+    pub(super) fn lengths_from(&self, i: usize, out: &mut [f64]) {
+        self.embedding.distances(out, &(i..i + 1), &(0..self.cloud.len()));
         for (j, length) in out.iter_mut().enumerate().filter(|(_, length)| **length <= self.tiny) {
             *length = of_difference(self.cloud.x.row(i), self.cloud.x.row(j), &self.factor);
         }
-        out
     }
 
     /// `length - rho`, with all digits where that is a small difference.
