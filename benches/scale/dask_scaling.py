@@ -23,11 +23,15 @@ import lipmetric
 from lipmetric.dask import DaskLip, _crew
 
 
+#: Parts of a pass, at most (`PARTS` of crates/lipmetric/src/pairs/scan.rs).
+PARTS = 256
+
+
 def letters(rows, features, classes=26, seed=0):
     """Clusters like those of hand-written letters."""
     rng = np.random.default_rng(seed)
     centres = rng.normal(scale=1.6, size=(3 * classes, features))
-    kind = rng.integers(0, 3 * classes, rows)
+    kind = rng.permutation(np.arange(rows) % (3 * classes))
     return centres[kind] + rng.normal(size=(rows, features)), kind % classes
 
 
@@ -80,7 +84,6 @@ def clustered(X, y, workers, args):
             fitted = DaskLip(**spec(args), n_jobs=1).fit(dX, dy)
         wall, own, after = time.monotonic() - began, used()[0] - before, client.run(used)
         crew = Noted.last
-        size = 8 * X.size
         return fitted, {
             "client_cpu": own,
             "worker_cpu": [after[w][0] - idle[w][0] for w in after],
@@ -89,9 +92,17 @@ def clustered(X, y, workers, args):
             "tasks": crew.tasks,
             "pass_wall": crew.seconds,
             "bytes": crew.bytes,
-            "worker_copies": [(after[w][1] - idle[w][1]) / size for w in after],
             "failure": crew.failure,
         }
+
+
+def copies(rows=300_000, features=30):
+    """What reading the rows takes of a worker at most, the blocks themselves included, as multiples of 8 N p bytes."""
+    rng = np.random.default_rng(0)
+    blocks = [(rng.normal(size=(rows // 6, features)), np.arange(rows // 6) % 2, None) for _ in range(6)]
+    before, request = used()[1], '{"spec": {"method": "lip"}}'
+    held = _crew.build_share(*blocks, classes=np.array([0, 1]), request=request)
+    return {"copies": 1 + (used()[1] - before) / (8 * rows * features), "kept": held.share.__sizeof__() / (8 * rows * features)}
 
 
 def empty_pass(args):
@@ -109,14 +120,21 @@ def empty_pass(args):
     return {"passes": len(walls), "median_wall": walls[len(walls) // 2], "least_wall": walls[0]}
 
 
-def model(rows, features, workers, rate, overhead, traffic):
-    """Seconds of a pass: pairs at the measured rate on all workers, mapping the points on each, the way there and back."""
-    pairs = rows * (rows - 1) / 2
-    compute = pairs * features / rate / workers
-    mapped = 2 * rows * features**2 / (2 * rate)
-    # Parts are at most 256: weights of the points from each part on, and a row of features for each point.
-    back = 8 * rows * (128 + features)
-    return {"compute": compute, "mapping": mapped, "traffic": back / traffic, "overhead": overhead, "bytes": back}
+def rate(args, features):
+    """Pairs that a worker looks at in a CPU second, with so many features: all passes go over all rows here."""
+    rows = 8192
+    X, y = letters(rows, features, classes=2)
+    _, told = clustered(X, y, 1, args)
+    return told["passes"] * rows * (rows - 1) / 2 / sum(told["worker_cpu"]), told
+
+
+def model(rows, features, workers, pairs_per_second, overhead, network=1e9):
+    """Seconds of a pass over all pairs, from the measured rate and overhead; what comes back goes through a network of so many
+    bytes a second into one client. Parts are at most 256: each has a weight for the points from it on, and a row of features for
+    each of its own points."""
+    back = 8 * rows * (PARTS / 2 + features)
+    compute, travel = rows * (rows - 1) / 2 / pairs_per_second / workers, back / network
+    return {"seconds": compute + travel + overhead, "compute": compute, "travel": travel, "overhead": overhead, "bytes": back}
 
 
 def main():
@@ -136,6 +154,7 @@ def main():
         lines.append({"what": what, **figures})
         print(json.dumps(lines[-1]), flush=True)
 
+    tell("reading the rows", **copies())
     half = int(args.rows / 2**0.5)
     X, y = letters(args.rows, args.features)
     expected, figures = alone(X, y, args)
@@ -147,7 +166,12 @@ def main():
     # Half the pairs on one worker: the same for each as all of them on two.
     _, figures = clustered(X[:half], y[:half], 1, args)
     tell("weak", rows=half, workers=1, **figures)
-    tell("empty pass", **empty_pass(args))
+    empty = empty_pass(args)
+    tell("empty pass", **empty)
+    for features in (args.features, 100):
+        found, told = rate(args, features)
+        tell("rate", features=features, pairs_per_cpu_second=found, passes=told["passes"])
+    tell("model", rows=1_000_000, features=100, workers=64, **model(1_000_000, 100, 64, found, empty["median_wall"]))
     print(f"load: {os.getloadavg()[0]:.1f}, client at most {used()[1] / 2**20:.0f} MiB", file=sys.stderr)
 
 

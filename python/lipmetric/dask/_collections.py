@@ -61,7 +61,7 @@ def _read_together(X: Any, y: Any, weights: Any) -> list[Block] | None:
     """The blocks of a frame with its labels and weights, whose files are then read once; ``None`` where they have no common
     blocks."""
     beside = {name: column for name, column in zip(BESIDE, (y, weights), strict=True) if column is not None}
-    if not all(is_dask_frame(column) and not hasattr(column, "columns") for column in beside.values()):
+    if not all(is_dask_frame(column) and column.ndim == 1 for column in beside.values()):
         return None
     try:
         together = X.assign(**beside)

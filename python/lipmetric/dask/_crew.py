@@ -209,6 +209,8 @@ class Crew:
 
     def close(self) -> None:
         """Lets the workers forget the rows."""
+        for share in self.shares.values():
+            share.release()
         self.shares.clear()
 
 
@@ -308,6 +310,8 @@ class Dealt:
                 self.crew.client.cancel([task.future], force=True)
                 self.crew.shares.pop(task.worker, None)
             else:
+                # At once, not when its last reference goes: an exception may keep one for a while.
+                task.future.release()
                 if answer is not None:
                     self.done.update(zip(task.parts, answer, strict=True))
                     continue
@@ -330,6 +334,11 @@ class Dealt:
                 # It takes its time to come, or was lost on the way with its worker.
                 patience *= 2
                 self.there = self.crew.workers()
+            except Exception as error:
+                if task.future.status == "error" and not isinstance(error, LOST):
+                    raise
+                # Its worker or the way to it: not the task.
+                raise distributed.CancelledError(f"a task on {task.worker} is lost") from error
         raise distributed.CancelledError(f"the worker {task.worker} is gone")
 
 

@@ -122,8 +122,9 @@ class DaskLearner(MetricLearner):
         finally:
             crew, self._crew = self._crew, None
             if isinstance(crew, Crew):
-                self._tell(crew)
                 crew.close()
+                if sys.exc_info()[0] is None:
+                    self._tell(crew)
 
     def _check(self, blocks: list[Block], client: Any) -> int:
         """Whether the fit can be held in memory; what a worker needs for it."""
