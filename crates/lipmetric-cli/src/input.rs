@@ -112,12 +112,14 @@ impl DataArgs {
         Ok(table)
     }
 
-    /// The rows of a LIBSVM file without their zeros; nothing if it is another file, or a pipe.
-    pub(crate) fn sparse(&self, session: &Session) -> Result<Option<SparseTable>> {
+    /// The rows of a LIBSVM file without their zeros, with so many features at most; nothing if it is another file, or a pipe.
+    pub(crate) fn sparse(&self, most: Option<usize>, session: &Session) -> Result<Option<SparseTable>> {
         // Only what can be opened again.
         let Some(file) = self.file.as_ref().filter(|file| file.is_file()) else { return Ok(None) };
         let options = self.reading.options(&IgnoreArgs { ignore: Vec::new() });
-        Ok(session.reading(|| read_sparse(&Source::new(file), &ReadOptions { allow_empty: true, ..options }))?)
+        Ok(session.reading(|| {
+            read_sparse(&Source::new(file), &ReadOptions { allow_empty: true, max_features: most, ..options })
+        })?)
     }
 
     /// The file that is read, if it is one.

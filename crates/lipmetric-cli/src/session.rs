@@ -134,9 +134,10 @@ impl Session {
 /// How often a deadline is looked at.
 const TICK: Duration = Duration::from_millis(50);
 
-/// How long to wait for something that has been asked to end.
+/// How long to wait for something that has been asked to end: what is then written instead takes some time, too, and both together shall
+/// take no more than a second, or 5 %.
 pub(crate) fn patience(limit: Duration) -> Duration {
-    limit.mul_f64(0.05).max(Duration::from_millis(800))
+    limit.mul_f64(0.03).max(Duration::from_millis(400))
 }
 
 /// While it is there, a limit holds.

@@ -24,7 +24,7 @@ const DENSE: u64 = 64 << 20;
 pub(super) fn fit(args: &fit::Args, spec: &Spec, classifier: ClassifierSpec, session: &Session) -> Result<bool> {
     let watch = Stopwatch::start();
     let rows = &args.rows;
-    let Some(table) = rows.data.sparse(session)? else { return Ok(false) };
+    let Some(table) = rows.data.sparse(None, session)? else { return Ok(false) };
     if table.rows.dense_bytes() <= DENSE {
         return Ok(false);
     }
@@ -141,7 +141,7 @@ pub(super) fn predict(args: &predict::Args, session: &Session) -> Result<bool> {
     }
     args.batches.check_output()?;
     let data: &DataArgs = args.batches.data();
-    let Some(table) = data.sparse(session)? else {
+    let Some(table) = data.sparse(Some(model.rows.width()), session)? else {
         return Err(Failure::Data("the model holds sparse rows; give it rows in the LIBSVM format".to_owned()));
     };
     let columns = columns(args, &model, &table)?;

@@ -48,7 +48,9 @@ fn renumbered(tables: [&str; 2]) -> [String; 2] {
 fn sparse_rows_have_the_neighbours_of_the_same_rows_with_their_zeros() {
     let room = Room::new();
     // With their zeros 120 rows of a million features would take a gigabyte.
-    let (train, new) = (rows(1, 120, 1_000_000), rows(2, 40, 1_000_000));
+    // The last row has the last feature: new rows have none beyond it.
+    let train = rows(1, 120, 1_000_000) + "k0 1:1 1000000:0.5\n";
+    let new = rows(2, 40, 1_000_000);
     let [few, few_new] = renumbered([&train, &new]);
     for (name, text) in [("wide", &train), ("wide-new", &new), ("few", &few), ("few-new", &few_new)] {
         room.write(&format!("{name}.libsvm"), text);
@@ -97,6 +99,9 @@ fn what_needs_dense_rows_says_so() {
     assert!(error.contains("--margin") && error.contains("sparse"), "{error}");
     let error = room.fails(3, &["transform", "--model", "m.lip", "wide.libsvm"]);
     assert!(error.contains("sparse rows"), "{error}");
+    room.write("new.libsvm", "a 1:1 1000001:2\n");
+    let error = room.fails(3, &["predict", "--model", "m.lip", "new.libsvm"]);
+    assert!(error.contains("feature 1000001 is new"), "{error}");
     room.write("a.csv", "x,y\n1,u\n2,v\n");
     let error = room.fails(3, &["predict", "--model", "m.lip", "a.csv"]);
     assert!(error.contains("LIBSVM"), "{error}");
