@@ -112,7 +112,8 @@ impl DataArgs {
         Ok(table)
     }
 
-    /// The rows of a LIBSVM file without their zeros, with so many features at most; nothing if it is another file, or a pipe.
+    /// The rows of a LIBSVM file without their zeros, with so many features at most; nothing if it is
+    /// another file, one with missing values, or a pipe.
     pub(crate) fn sparse(&self, most: Option<usize>, session: &Session) -> Result<Option<SparseTable>> {
         // Only what can be opened again.
         let Some(file) = self.file.as_ref().filter(|file| file.is_file()) else { return Ok(None) };

@@ -142,7 +142,9 @@ pub(super) fn predict(args: &predict::Args, session: &Session) -> Result<bool> {
     args.batches.check_output()?;
     let data: &DataArgs = args.batches.data();
     let Some(table) = data.sparse(Some(model.rows.width()), session)? else {
-        return Err(Failure::Data("the model holds sparse rows; give it rows in the LIBSVM format".to_owned()));
+        return Err(Failure::Data(
+            "the model holds sparse rows; give it rows in the LIBSVM format, without missing values".to_owned(),
+        ));
     };
     let columns = columns(args, &model, &table)?;
     args.batches.write(&Table::new(table.origin, columns), predict::PREDICTION)?;

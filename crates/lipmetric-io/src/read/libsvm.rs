@@ -42,8 +42,8 @@ pub struct SparseTable {
 /// Bytes that a value of a sparse row takes while it is read.
 const CELL_COST: u64 = 40;
 
-/// All rows of a source.
-pub(super) fn read_sparse(input: Input, options: &ReadOptions) -> Result<SparseTable> {
+/// All rows of a source; nothing where a value is missing, which sparse rows cannot hold.
+pub(super) fn read_sparse(input: Input, options: &ReadOptions) -> Result<Option<SparseTable>> {
     let (origin, limit) = (input.origin.clone(), options.limit());
     let mut lines = Lines::new(input);
     let mut all = Sparse { most: options.max_features, limit, stays: true, ..Sparse::default() };
@@ -55,14 +55,17 @@ pub(super) fn read_sparse(input: Input, options: &ReadOptions) -> Result<SparseT
             return Err(too_large(&origin, limit));
         }
     }
+    if all.cells.iter().any(|(.., value)| value.is_nan()) {
+        return Ok(None);
+    }
     let mut rows = SparseRows::new();
     let mut cells = all.cells.chunk_by(|a, b| a.0 == b.0).peekable();
     for (row, &line) in all.lines.iter().enumerate() {
         let own = cells.next_if(|cells| cells[0].0 == row).unwrap_or(&[]);
         let pushed = rows.push(own.iter().map(|&(_, column, value)| (column as u32, value)));
-        pushed.map_err(|e| Error::data_at_line(&origin, line, format!("{e}; sparse rows have no missing values")))?;
+        pushed.map_err(|e| Error::data_at_line(&origin, line, e.to_string()))?;
     }
-    Ok(SparseTable { origin, labels: all.labels, lines: all.lines, rows })
+    Ok(Some(SparseTable { origin, labels: all.labels, lines: all.lines, rows }))
 }
 
 /// Rows of one batch, still sparse.

@@ -96,7 +96,8 @@ pub fn read_table(source: &Source, options: &ReadOptions) -> Result<Table> {
     stream.next_batch(usize::MAX)?.ok_or_else(|| no_rows(&origin))
 }
 
-/// Reads the rows of a LIBSVM file without their zeros; nothing if the source is of another format.
+/// Reads the rows of a LIBSVM file without their zeros; nothing if the source is of another format, or a value is
+/// missing.
 ///
 /// # Errors
 /// If the source cannot be read, is damaged, or has no rows.
@@ -106,7 +107,7 @@ pub fn read_sparse(source: &Source, options: &ReadOptions) -> Result<Option<Spar
     if format != Format::Libsvm {
         return Ok(None);
     }
-    let table = libsvm::read_sparse(opened.input, options)?;
+    let Some(table) = libsvm::read_sparse(opened.input, options)? else { return Ok(None) };
     if table.rows.is_empty() && !options.allow_empty {
         return Err(no_rows(&table.origin));
     }
