@@ -9,7 +9,7 @@ use lipmetric::data::{Column, Table, Values};
 use lipmetric::method::Spec;
 use lipmetric::model::{ClassifierSpec, Recipe, Rows};
 use lipmetric::prepare::{ColumnRef, Dataset, Schema, Unseen};
-use lipmetric::{Matrix, Model};
+use lipmetric::{Matrix, Model, Task};
 use lipmetric_io::{Format, TableStream, TableWriter, Target, WriteOptions};
 use std::path::{Path, PathBuf};
 
@@ -33,9 +33,9 @@ impl LabelledArgs {
     }
 
     /// The table as it stands, and read.
-    pub(crate) fn read(&self, session: &Session) -> Result<(Table, Dataset)> {
+    pub(crate) fn read(&self, task: Task, session: &Session) -> Result<(Table, Dataset)> {
         let table = self.table(session)?;
-        let data = self.roles.read(&table, session)?;
+        let data = self.roles.read(&table, task, session)?;
         Ok((table, data))
     }
 }
@@ -44,6 +44,14 @@ impl PrepareArgs {
     /// A method with this preparation and this classifier.
     pub(crate) fn recipe<'a>(&self, spec: &'a Spec, classifier: ClassifierSpec) -> Recipe<'a> {
         Recipe::new(spec).prepared(self.fill, self.scale).predicting(classifier)
+    }
+}
+
+/// Refuses a model of numbers where classes are asked about.
+pub(crate) fn needs_classes(model: &Model, what: &str) -> Result {
+    match model.task {
+        Task::Regression => Err(Failure::Usage(format!("{what}: the model predicts numbers, and has no classes"))),
+        _ => Ok(()),
     }
 }
 

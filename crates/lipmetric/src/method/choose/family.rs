@@ -1,10 +1,10 @@
 use super::super::start::coordinates;
-use super::super::{Agop, Euclidean, Fit, LipLocal, Lmnn, Loss, Method, MetricKind, Nca, Training, values};
+use super::super::{Agop, Euclidean, Fit, LipLocal, Lmnn, Loss, Method, MetricKind, Mlkr, Nca, Training, values};
 use super::forms::Forms;
 use super::mix::mixed;
 use crate::problem::{Diameter, Slack};
 use crate::solver::Observer;
-use crate::{Error, Matrix, Metric, Result, linalg};
+use crate::{Error, Matrix, Metric, Result, Task, linalg};
 
 /// What is chosen from.
 #[derive(Debug, Clone, PartialEq)]
@@ -81,9 +81,16 @@ const CHEAP: usize = 3_000_000;
 /// The gap at which LMNN is good enough to be judged.
 const LMNN_GAP: f64 = 1e-2;
 const LMNN_STEPS: usize = 100;
+/// Steps of MLKR, which has no certificate and fits noise in the end.
+const MLKR_STEPS: usize = 30;
 
 fn likely() -> Nca {
     Nca::new().loss(Loss::Log)
+}
+
+/// Few steps: what more of them gain on the rows they lose on others.
+fn quick_mlkr() -> Mlkr {
+    Mlkr::new().max_iterations(MLKR_STEPS)
 }
 
 fn near() -> LipLocal {
@@ -93,13 +100,25 @@ fn near() -> LipLocal {
 
 impl Family {
     /// The listed metrics, or where none are listed all that rows of this number and width allow for.
-    pub(in crate::method) fn local(wanted: &[MetricKind], data: &Training<'_>) -> Self {
+    ///
+    /// # Errors
+    /// If one is listed that does not learn from such labels.
+    pub(in crate::method) fn local(wanted: &[MetricKind], data: &Training<'_>) -> Result<Self> {
+        let known = match data.y.task() {
+            Task::Regression => MetricKind::TRIED_FOR_NUMBERS,
+            Task::Classification => MetricKind::TRIED,
+        };
+        if let Some(other) = wanted.iter().find(|m| !known.contains(m)) {
+            let names: Vec<&str> = known.iter().map(|m| m.name()).collect();
+            let message = format!("{} is none for {}; give some of {}", other.name(), data.y.task(), names.join(", "));
+            return Err(Error::parameter("metrics", message));
+        }
         if !wanted.is_empty() {
-            return Self::Local(wanted.to_vec());
+            return Ok(Self::Local(wanted.to_vec()));
         }
         let work = data.x.rows().saturating_mul(data.x.rows()).saturating_mul(data.x.cols());
-        let slow = |kind: &MetricKind| matches!(kind, MetricKind::Nca | MetricKind::Lmnn);
-        Self::Local(MetricKind::TRIED.iter().copied().filter(|kind| work <= CHEAP || !slow(kind)).collect())
+        let slow = |kind: &MetricKind| matches!(kind, MetricKind::Nca | MetricKind::Lmnn | MetricKind::Mlkr);
+        Ok(Self::Local(known.iter().copied().filter(|kind| work <= CHEAP || !slow(kind)).collect()))
     }
 
     /// What is tried, where an option decides it.
@@ -167,6 +186,10 @@ impl Family {
                     let metric = learned(lmnn.fit(data, observer));
                     out.push(member(Traits::plain(MetricKind::Lmnn, None), metric));
                 }
+                if wants(MetricKind::Mlkr) {
+                    let metric = learned(quick_mlkr().fit(data, observer));
+                    out.push(member(Traits::plain(MetricKind::Mlkr, None), metric));
+                }
                 Ok(out)
             }
             Self::Forms(forms) => forms.members(data, observer),
@@ -192,6 +215,7 @@ impl Family {
             }
             (Self::Local(_), None) if traits.what == MetricKind::Nca => likely().fit(data, observer)?,
             (Self::Local(_), None) if traits.what == MetricKind::Lmnn => Lmnn::new().fit(data, observer)?,
+            (Self::Local(_), None) if traits.what == MetricKind::Mlkr => quick_mlkr().fit(data, observer)?,
             (Self::Local(_), None) => return Euclidean::new().fit(data, observer),
         };
         if euclid == 0.0 {

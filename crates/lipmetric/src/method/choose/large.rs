@@ -25,7 +25,7 @@ struct Held<'a> {
     rows: &'a Matrix,
     labels: &'a Labels,
     queries: &'a Matrix,
-    truth: &'a [u32],
+    truth: &'a Labels,
     weights: Vec<f64>,
 }
 
@@ -34,7 +34,16 @@ struct Again {
     how: How,
     score: f64,
     accuracy: f64,
+    absolute: Option<f64>,
     calibration: Option<Calibration>,
+}
+
+/// What is told of held-out rows: by the score, by accuracy or R2 and, of numbers, how far off it is in the mean.
+#[derive(Clone, Copy)]
+struct Worth {
+    score: f64,
+    accuracy: f64,
+    absolute: Option<f64>,
 }
 
 /// Chooses on a sample between the best distance for votes and the best for smooth functions by rows that neither has seen.
@@ -95,7 +104,7 @@ fn told_again(choice: &mut Choice, race: &Race, arm: usize, again: &Again, rows:
         How::Votes(k) => choice.chosen.k = Some(k),
         How::Smooth(smoothness) => choice.chosen.smoothness = Some(smoothness),
     }
-    (choice.estimate, choice.rows) = (again.accuracy, rows);
+    (choice.estimate, choice.absolute_error, choice.rows) = (again.accuracy, again.absolute, rows);
     (choice.folds, choice.repeats) = (1, 1);
 }
 
@@ -127,7 +136,7 @@ fn learned(
 fn again(arm: &Arm, metric: &Metric, (rest, held): (&Training<'_>, &Training<'_>), ask: &Ask<'_>) -> Result<Again> {
     let (rows, queries) = (metric.transform(rest.x)?, metric.transform(held.x)?);
     let weights = super::joint::row_weights(held, ask.score);
-    let held = Held { ask, rows: &rows, labels: rest.y, queries: &queries, truth: held.y.codes(), weights };
+    let held = Held { ask, rows: &rows, labels: rest.y, queries: &queries, truth: held.y, weights };
     match arm.how {
         How::Votes(_) => held.votes(),
         How::Smooth(smoothness) => held.smooth(smoothness),
@@ -141,35 +150,53 @@ fn plain_votes((rest, held): (&Training<'_>, &Training<'_>), ask: &Ask<'_>) -> R
     }
     let plain = Ask { score: Score::Accuracy, ..*ask };
     let weights = vec![1.0; held.x.rows()];
-    let held = Held { ask: &plain, rows: rest.x, labels: rest.y, queries: held.x, truth: held.y.codes(), weights };
+    let held = Held { ask: &plain, rows: rest.x, labels: rest.y, queries: held.x, truth: held.y, weights };
     Ok(Some(held.votes()?.accuracy))
 }
 
 impl Held<'_> {
-    fn score(&self, told: &Told) -> Result<(f64, f64)> {
+    fn score(&self, told: &Told) -> Result<Worth> {
         let good = goodness(self.ask.score, told, self.truth)?;
         let total: f64 = self.weights.iter().sum();
         let score = good.iter().zip(&self.weights).map(|(g, w)| g * w).sum::<f64>() / total;
-        let hits = told.labels.iter().zip(self.truth).filter(|(a, b)| a == b).count();
-        Ok((score, hits as f64 / self.truth.len().max(1) as f64))
+        let n = self.truth.len().max(1) as f64;
+        if let (Some(numbers), Some(values)) = (self.truth.numbers(), &told.values) {
+            let off: f64 = values.as_slice().iter().zip(numbers).map(|(v, t)| (v - t).abs()).sum();
+            return Ok(Worth { score, accuracy: score, absolute: Some(off / n) });
+        }
+        let hits = told.labels.iter().zip(self.truth.codes()).filter(|(a, b)| a == b).count();
+        Ok(Worth { score, accuracy: hits as f64 / n, absolute: None })
     }
 
     fn votes(&self) -> Result<Again> {
         let index = NeighbourIndex::new(self.rows.clone())?;
         let mut knn = KnnClassifier::new(index, self.labels.clone(), 1, self.ask.weights)?;
-        let mut found: Vec<(KScore, f64)> = Vec::new();
+        let mut found: Vec<(KScore, Worth)> = Vec::new();
         for &k in self.ask.neighbours.iter().filter(|k| **k <= self.labels.len()) {
             knn = knn.with_k(k)?;
-            let values = if self.ask.score.needs_values() { Some(knn.predict_proba(self.queries)?) } else { None };
+            let values = match self.labels.numbers() {
+                Some(numbers) => Some(self.means(knn.index(), numbers, k)?),
+                None if self.ask.score.needs_values() => Some(knn.predict_proba(self.queries)?),
+                None => None,
+            };
             let told = Told { labels: knn.predict(self.queries)?, values, shares: true };
-            let (score, accuracy) = self.score(&told)?;
-            found.push((KScore::new(k, score), accuracy));
+            let worth = self.score(&told)?;
+            found.push((KScore::new(k, worth.score), worth));
         }
         let scores: Vec<KScore> = found.iter().map(|f| f.0).collect();
         let k = best_k(&scores).unwrap_or(1);
-        let (score, accuracy) =
-            found.iter().find(|f| f.0.k == k).map_or((f64::NEG_INFINITY, 0.0), |f| (f.0.accuracy, f.1));
-        Ok(Again { how: How::Votes(k), score, accuracy, calibration: None })
+        let none = Worth { score: f64::NEG_INFINITY, accuracy: 0.0, absolute: None };
+        let Worth { score, accuracy, absolute } = found.iter().find(|f| f.0.k == k).map_or(none, |f| f.1);
+        Ok(Again { how: How::Votes(k), score, accuracy, absolute, calibration: None })
+    }
+
+    fn means(&self, index: &NeighbourIndex, numbers: &[f64], k: usize) -> Result<Matrix> {
+        let found = index.query(self.queries, k)?;
+        let one = |i: usize| {
+            let near = found.indices(i).iter().map(|&row| numbers[row]);
+            self.ask.weights.mean(near, found.squared_distances(i))
+        };
+        Matrix::from_vec(found.len(), 1, (0..found.len()).map(one).collect())
     }
 
     /// The ridge is chosen again: that of a sample may not be that of all rows.
@@ -185,8 +212,12 @@ impl Held<'_> {
         let (at, _) = smooth::pick(&said, self.truth, &self.weights);
         let values = said.swap_remove(at).values;
         let labels = (0..values.rows()).map(|i| smooth::largest(values.row(i))).collect();
-        let calibration = Some(Calibration::fit(&values, self.truth, values.cols())?);
-        let (score, accuracy) = self.score(&Told { labels, values: Some(values), shares: false })?;
-        Ok(Again { how: How::Smooth(tried[at]), score, accuracy, calibration })
+        let calibration = match self.truth.numbers() {
+            Some(_) => None,
+            None => Some(Calibration::fit(&values, self.truth.codes(), values.cols())?),
+        };
+        let told = Told { labels, values: Some(values), shares: false };
+        let Worth { score, accuracy, absolute } = self.score(&told)?;
+        Ok(Again { how: How::Smooth(tried[at]), score, accuracy, absolute, calibration })
     }
 }
