@@ -25,6 +25,9 @@ HERE = pathlib.Path(__file__).parent / "lipmetric"
 #: Names of classes where the rule (capitals for one word, else capitalised words) gives another.
 CLASSES = {"auto": "AutoMetric"}
 
+#: Methods that learn from numbers alone: the estimators are classifiers.
+ONLY_NUMBERS = ("mlkr",)
+
 TITLES = {
     "auto": "A distance and what predicts by it, chosen together by cross-validation: what `lipmetric fit` does.",
     "lip": "Lip^D or Lip^I: the distance that maximises the Lipschitz margin ratio, to a certified gap.",
@@ -235,7 +238,7 @@ Written by python/generate.py from the methods of the library: change those, or 
 
 def files() -> dict[pathlib.Path, str]:
     """What each file should hold."""
-    classes = {class_of(method): method for method in methods()}
+    classes = {class_of(method): method for method in methods() if method not in ONLY_NUMBERS}
     out = [HEADER.format(what="The estimators: a class for each method of the library."), "from __future__ import annotations\n",
            "from collections.abc import Callable, Sequence\nfrom typing import Any\n", "from ._base import MetricLearner\n"]
     exported = sorted([*classes, "LipschitzClassifier"])

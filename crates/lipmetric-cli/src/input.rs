@@ -6,9 +6,9 @@ use crate::method::options::in_flags;
 use crate::output::counted;
 use crate::session::Session;
 use clap::{Args, ValueEnum};
-use lipmetric::Model;
 use lipmetric::data::{Column, Table};
 use lipmetric::prepare::{ColumnRef, Dataset, Fill, Kind, Notation, Roles, Scaling};
+use lipmetric::{Model, Task};
 use lipmetric_io::model::{StoredModel, load_model_from};
 use lipmetric_io::{
     Encoding, Format, ReadOptions, Source, SparseTable, TableStream, datasets, read_sparse, read_table,
@@ -259,6 +259,31 @@ fn kind_of_column(text: &str) -> Result<(String, Kind), String> {
     Ok((column.to_owned(), kind.parse::<Kind>().map_err(|e| e.to_string())?))
 }
 
+/// What is to be predicted.
+#[derive(Args, Clone, Copy)]
+pub(crate) struct TaskArgs {
+    /// What is to be predicted: `classification`, a class, or `regression`, a number
+    #[arg(long, value_enum, value_name = "TASK", default_value_t = TaskKind::Classification, help_heading = "Columns")]
+    task: TaskKind,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum TaskKind {
+    /// The label is a class
+    Classification,
+    /// The label is a number
+    Regression,
+}
+
+impl TaskArgs {
+    pub(crate) fn task(self) -> Task {
+        match self.task {
+            TaskKind::Classification => Task::Classification,
+            TaskKind::Regression => Task::Regression,
+        }
+    }
+}
+
 /// How columns become features.
 #[derive(Args)]
 #[command(next_help_heading = "Preparation")]
@@ -280,7 +305,7 @@ impl RoleArgs {
     }
 
     /// Decides what the columns of a table are, and reads them; tells what a person should know about them.
-    pub(crate) fn read(&self, table: &Table, session: &Session) -> Result<Dataset> {
+    pub(crate) fn read(&self, table: &Table, task: Task, session: &Session) -> Result<Dataset> {
         let mut notation = Notation::default();
         (notation.decimal, notation.thousands) = (self.decimal, self.thousands);
         notation.missing.clone_from(&self.missing);
@@ -290,6 +315,7 @@ impl RoleArgs {
             kinds: self.kind.iter().map(|(c, k)| (ColumnRef::new(c), *k)).collect(),
             notation,
             skip_unlabelled: self.skip_unlabelled,
+            task,
         };
         let data = Dataset::read(table, &roles)?;
         for note in &data.notes {

@@ -5,14 +5,14 @@ pub(crate) mod options;
 use crate::failure::{Failure, Result};
 use crate::rivals::RivalArgs;
 use clap::{Args, ValueEnum};
-use lipmetric::Metric;
 use lipmetric::classify::{K, SmoothSpec, Weights};
 use lipmetric::method::{
-    Agop, Arml, Auto, Choose, Euclidean, Lip, LipLocal, LipRobust, Lmml, Lmnn, Mcml, Method as _, MetricKind, Nca,
-    Score, Spec,
+    Agop, Arml, Auto, Choose, Euclidean, Lip, LipLocal, LipRobust, Lmml, Lmnn, Mcml, Method as _, MetricKind, Mlkr,
+    Nca, Score, Spec,
 };
 use lipmetric::model::ClassifierSpec;
 use lipmetric::problem::Diameter;
+use lipmetric::{Metric, Task};
 
 use options::{Given, help};
 use serde::Serialize;
@@ -43,7 +43,10 @@ pub(crate) enum Method {
     Nca,
     /// Maximally collapsing metric learning: each class collapses towards a point
     Mcml,
-    /// Recursive feature machine: the distance from the gradients of a smooth function that tells the classes apart
+    /// Metric learning for kernel regression: small leave-one-out errors of the numbers (--task regression)
+    Mlkr,
+    /// Recursive feature machine: the distance from the gradients of a smooth function that tells the classes apart, or that
+    /// predicts the numbers
     Agop,
     /// Adversarially robust metric learning: a large mean certified distance of random near triplets
     Arml,
@@ -66,6 +69,7 @@ impl Method {
             Self::Lmml => "LMML",
             Self::Nca => "NCA",
             Self::Mcml => "MCML",
+            Self::Mlkr => "MLKR",
             Self::Agop => "AGOP",
             Self::Arml => "ARML",
             Self::Euclidean => "NN",
@@ -90,6 +94,7 @@ impl Method {
             Self::Lmml => Lmml::new().into(),
             Self::Nca => Nca::new().into(),
             Self::Mcml => Mcml::new().into(),
+            Self::Mlkr => Mlkr::new().into(),
             Self::Agop => Agop::new().into(),
             Self::Arml => Arml::new().into(),
             Self::Euclidean => Euclidean::new().into(),
@@ -203,7 +208,7 @@ pub(crate) struct LipArgs {
     max_iter: Option<usize>,
     #[arg(long, value_name = "SCORE", value_parser = score, help = help("score", "What is optimised on held-out rows: accuracy, balanced (the mean over the classes), log-loss (of the probabilities) or auc (area under the ROC curve)", ""))]
     score: Option<Score>,
-    #[arg(long, value_name = "METRICS", value_delimiter = ',', value_parser = metric, help = help("metrics", "The learned distances that are tried beside the Euclidean one, separated by commas: within, lip-local, agop, nca, lmnn", "all; nca and lmnn where rows x rows x features are at most 3 million"))]
+    #[arg(long, value_name = "METRICS", value_delimiter = ',', value_parser = metric, help = help("metrics", "The learned distances that are tried beside the Euclidean one, separated by commas: within, lip-local, agop, nca, lmnn; agop and mlkr for numbers", "all; nca, lmnn and mlkr where rows x rows x features are at most 3 million"))]
     metrics: Option<Vec<MetricKind>>,
 }
 
@@ -231,7 +236,7 @@ fn score(text: &str) -> std::result::Result<Score, String> {
 }
 
 fn metric(text: &str) -> std::result::Result<MetricKind, String> {
-    let known = MetricKind::TRIED;
+    let known = MetricKind::KNOWN;
     known.iter().copied().find(|m| m.name() == text).ok_or_else(|| {
         let names: Vec<&str> = known.iter().map(|m| m.name()).collect();
         format!("give some of {}", names.join(", "))
@@ -310,7 +315,7 @@ pub(crate) fn time_limit(seconds: Option<f64>) -> Result<Option<Duration>> {
 #[derive(Args, Clone, Default)]
 #[command(next_help_heading = "Prediction")]
 pub(crate) struct PredictionArgs {
-    /// What predicts the class: `nearest`, a majority vote of the nearest training rows; `extension`, the function that the paper
+    /// What predicts the class (or, with --task regression, the number): `nearest`, a majority vote (the mean) of the nearest training rows; `extension`, the function that the paper
     /// selects, the Lipschitz extension of values on the training rows that are learned with the distance or, where the method
     /// learns none, for it; `smooth`, a smooth function of the distances to the training rows (kernel ridge with the kernel
     /// exp(-distance / bandwidth)); `auto`: votes or a smooth function, chosen together with the distance (method auto)
@@ -318,7 +323,8 @@ pub(crate) struct PredictionArgs {
     #[arg(long, value_enum, value_name = "CLASSIFIER")]
     classifier: Option<ClassifierKind>,
     /// Number of neighbours in the majority vote; `auto`: chosen by leave-one-out on the training rows, or by cross-validation
-    /// together with the distance if the method chooses one [default: 1; with --classifier nearest auto for the method auto]
+    /// together with the distance if the method chooses one [default: 1; with --classifier nearest auto for the method auto, and auto
+    /// for --task regression]
     #[arg(long, value_name = "K", value_parser = neighbours)]
     k: Option<K>,
     /// Weight of each neighbour's vote [default: uniform]
@@ -422,8 +428,11 @@ impl PredictionArgs {
     }
 
     /// How the model of a method shall predict. `calibrate` is whether probabilities will be asked for.
-    pub(crate) fn classifier(&self, spec: &Spec, calibrate: bool) -> Result<ClassifierSpec> {
+    pub(crate) fn classifier(&self, spec: &Spec, task: Task, calibrate: bool) -> Result<ClassifierSpec> {
         self.check_options()?;
+        if task == Task::Regression && self.class_weights == Some(ClassWeights::Balanced) {
+            return Err(Failure::Usage("--class-weights: there are no classes with --task regression".to_owned()));
+        }
         match self.classifier {
             Some(ClassifierKind::Extension) => return Ok(ClassifierSpec::Extension { alpha: HALF, calibrate }),
             Some(ClassifierKind::Smooth) => return Ok(ClassifierSpec::Smooth(self.smooth())),
@@ -437,7 +446,8 @@ impl PredictionArgs {
             None | Some(Votes::Uniform) => Weights::Uniform,
             Some(Votes::Distance) => Weights::Distance,
         };
-        let usual = if matches!(spec, Spec::Auto(_)) { K::Auto } else { K::default() };
+        let chosen = matches!(spec, Spec::Auto(_)) || task == Task::Regression;
+        let usual = if chosen { K::Auto } else { K::default() };
         Ok(ClassifierSpec::Vote { k: self.k.unwrap_or(usual), weights })
     }
 }

@@ -11,7 +11,7 @@ use lipmetric::robust::{Norm, Radius, Space};
 pub(crate) struct CertifiedArgs {
     /// Also the certified accuracy at these radii, separated by commas: the share of the rows that are predicted correctly and stay
     /// so, whatever is done to them within the radius
-    #[arg(long, value_name = "RADII", value_delimiter = ',')]
+    #[arg(long, value_name = "RADII", value_delimiter = ',', group = "measured")]
     pub(crate) radius: Vec<f64>,
     #[command(flatten)]
     norm: NormArgs,
@@ -24,7 +24,7 @@ pub(crate) struct CertifiedArgs {
 #[derive(Args)]
 pub(crate) struct NormArgs {
     /// How the length of a change is measured, on the prepared features and in the units of the input
-    #[arg(long, value_enum, value_name = "NORM", default_value = "l2", requires = "radius")]
+    #[arg(long, value_enum, value_name = "NORM", default_value = "l2", requires = "measured")]
     radius_norm: NormChoice,
 }
 

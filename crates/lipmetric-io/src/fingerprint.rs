@@ -21,6 +21,10 @@ pub fn fingerprint(data: &Dataset) -> String {
             levels.iter().for_each(|level| hash.text(level));
         }
     }
+    if let Some(numbers) = data.labels.numbers() {
+        hash.numbers(numbers.iter().map(|v| v.to_bits()));
+        return hash.finish();
+    }
     data.labels.classes().iter().for_each(|class| hash.text(class));
     hash.numbers(data.labels.codes().iter().map(|&code| u64::from(code)));
     hash.finish()

@@ -5,6 +5,7 @@
 //! | `L` | f64, rank x features | the metric's factor: `rho(x, y) = ||L (x - y)||^2` on prepared features (absent where `euclidean` is set: format 3) |
 //! | `train.x` | f64, rows x features | the prepared training rows (absent if the model was stored without them) |
 //! | `train.y` | u32, rows | their classes, as indices into `classes` |
+//! | `train.number` | f64, rows | in its place, the numbers that the model predicts (`task` is `regression`: format 4) |
 //! | `train.value` | f64, rows | the values of the learned function on them, where there is one |
 //! | `smooth.coefficients` | f64, terms x classes | the coefficients of the smooth function, where there is one |
 //! | `smooth.rows` | u32, terms | the training rows that have a term; absent where all have |
@@ -31,7 +32,7 @@ use crate::{Error, Result, Source, Target};
 use lipmetric::method::{Outcome, Spec};
 use lipmetric::model::{Classifier, Model, Origin, Provenance, Terms, TrainingRows};
 use lipmetric::prepare::Preparation;
-use lipmetric::{Labels, Matrix, Metric};
+use lipmetric::{Labels, Matrix, Metric, Task};
 use safetensors::tensor::{SafeTensorError, SafeTensors, TensorView};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -44,11 +45,20 @@ use std::path::Path;
 use tensors::{Tensor, Tensors, Written, codes, matrix, vector};
 
 /// The format that this program writes, and the newest that it reads.
-pub const FORMAT_VERSION: u32 = 3;
+pub const FORMAT_VERSION: u32 = 4;
 
 /// From this many features on, the Euclidean metric is stored as what it is instead of as its factor `L`. Only such files have
 /// format 3; all others are readable by programs that know format 2.
 const WIDE: usize = 1000;
+
+/// The oldest format that has all that a model has.
+fn format_of(model: &Model, euclidean: bool) -> u32 {
+    match (model.task, euclidean) {
+        (Task::Classification, false) => 2,
+        (Task::Classification, true) => 3,
+        _ => FORMAT_VERSION,
+    }
+}
 
 const KEY: &str = "lipmetric";
 
@@ -74,6 +84,9 @@ struct Description<'a> {
     used: Cow<'a, Spec>,
     classifier: Cow<'a, Classifier>,
     outcome: Cow<'a, Outcome>,
+    /// What is predicted, where it is no class.
+    #[serde(default, skip_serializing_if = "Task::is_classification")]
+    task: Task,
     classes: Cow<'a, [String]>,
     class_counts: Cow<'a, [usize]>,
     feature_names: Vec<String>,
@@ -119,6 +132,7 @@ pub fn model_to_bytes(model: &Model) -> Result<Vec<u8>> {
         used: Cow::Borrowed(&model.used),
         classifier: Cow::Borrowed(&model.classifier),
         outcome: Cow::Borrowed(&model.outcome),
+        task: model.task,
         classes: Cow::Borrowed(&model.classes),
         class_counts: Cow::Borrowed(&model.class_counts),
         feature_names: model.preparation.feature_names(),
@@ -132,7 +146,10 @@ pub fn model_to_bytes(model: &Model) -> Result<Vec<u8>> {
     }
     if let Some(rows) = &model.training {
         tensors.insert("train.x", matrix(&rows.x));
-        tensors.insert("train.y", codes(vec![rows.y.len()], rows.y.codes().iter().copied()));
+        match rows.y.numbers() {
+            Some(numbers) => tensors.insert("train.number", vector(numbers.iter().copied())),
+            None => tensors.insert("train.y", codes(vec![rows.y.len()], rows.y.codes().iter().copied())),
+        };
         if let Some(values) = &rows.values {
             tensors.insert("train.value", vector(values.iter().copied()));
         }
@@ -151,7 +168,7 @@ pub fn model_to_bytes(model: &Model) -> Result<Vec<u8>> {
     if let Some(certificate) = &model.certificate {
         certificate::write(certificate, &mut tensors);
     }
-    packed(&description, &tensors, if euclidean { 3 } else { 2 })
+    packed(&description, &tensors, format_of(model, euclidean))
 }
 
 /// The bytes of a file with this description and these tensors.
@@ -312,10 +329,15 @@ fn assemble(d: Description<'_>, views: &[(String, TensorView<'_>)]) -> Result<Mo
         None if d.euclidean => Metric::euclidean(d.preparation.schema().prepared_width()),
         None => return Err("the factor L is absent".to_owned()),
     };
-    let training = match (tensors.matrix("train.x")?, tensors.codes("train.y")?) {
-        (None, None) => None,
-        (Some(x), Some((shape, codes))) if shape == [x.rows()] => Some((x, codes)),
-        _ => return Err("the training rows and their classes do not fit together".to_owned()),
+    let training = match (tensors.matrix("train.x")?, tensors.codes("train.y")?, tensors.vector("train.number")?) {
+        (None, None, None) => None,
+        (Some(x), Some((shape, codes)), None) if shape == [x.rows()] && d.task == Task::Classification => {
+            Some((x, Labels::from_codes(d.classes.to_vec(), codes)))
+        }
+        (Some(x), None, Some(numbers)) if numbers.len() == x.rows() && d.task == Task::Regression => {
+            Some((x, Labels::from_numbers(numbers)))
+        }
+        _ => return Err("the training rows and their labels do not fit together".to_owned()),
     };
     let values = tensors.vector("train.value")?;
     let terms = tensors.matrix("smooth.coefficients")?.map(|coefficients| {
@@ -328,9 +350,8 @@ fn assemble(d: Description<'_>, views: &[(String, TensorView<'_>)]) -> Result<Mo
     let certificate = d.certificate.map(|shared| certificate::read(&shared, &tensors)).transpose()?;
     let origin = d.origin.map(Cow::into_owned);
     let model = || -> lipmetric::Result<Model> {
-        let labels = training
-            .map(|(x, codes)| Ok(TrainingRows::new(x, Labels::from_codes(d.classes.to_vec(), codes)?)))
-            .transpose()?;
+        let labels =
+            training.map(|(x, labels)| Ok::<_, lipmetric::Error>(TrainingRows::new(x, labels?))).transpose()?;
         let learned =
             Provenance { spec: d.spec.into_owned(), used: d.used.into_owned(), outcome: d.outcome.into_owned() };
         let classes = (d.classes.into_owned(), d.class_counts.into_owned());
@@ -341,7 +362,7 @@ fn assemble(d: Description<'_>, views: &[(String, TensorView<'_>)]) -> Result<Mo
             return Err(lipmetric::Error::data(format!("{} of its {} rows vote", voting.k, rows.x.rows())));
         }
         let mut model = Model::new(learned, metric, d.preparation.into_owned(), classes, classifier)?;
-        model.origin = origin;
+        (model.origin, model.task) = (origin, d.task);
         let model = match labels {
             Some(mut rows) => {
                 (rows.values, rows.terms, rows.lines) = (values, terms, lines);

@@ -42,7 +42,7 @@
 //!
 //! | what | module |
 //! |---|---|
-//! | raw columns, a dense matrix, class labels, splits | [`data`] |
+//! | raw columns, a dense matrix, labels (classes or numbers), splits | [`data`] |
 //! | column types, missing values, categories, scaling: fitted steps | [`prepare`] |
 //! | what a user calls to learn a metric | [`method`] |
 //! | the objective of Lip^D and Lip^I | [`problem`] |
@@ -50,6 +50,7 @@
 //! | the learned map `x -> L x` | [`metric`] |
 //! | exact search: nearest rows, farthest pairs | [`neighbours`] |
 //! | the vote of the nearest rows, and how many vote | [`classify`] |
+//! | numbers in place of classes: means of the nearest rows, Lipschitz functions | [`regress`] |
 //! | margins, ratios, extensions, bounds | [`lipschitz`] |
 //! | certified radii: how far a row may move before its class changes | [`robust`] |
 //! | all of it in one piece: predict, explain, certify, map | [`model`] |
@@ -73,12 +74,13 @@ pub mod neighbours;
 mod pairs;
 pub mod prepare;
 pub mod problem;
+pub mod regress;
 pub mod robust;
 pub mod solver;
 pub mod verify;
 pub mod view;
 
-pub use data::{Labels, Matrix};
+pub use data::{Labels, Matrix, Task};
 pub use error::{Error, Result};
 pub use metric::Metric;
 pub use model::Model;

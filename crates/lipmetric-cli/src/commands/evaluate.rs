@@ -1,21 +1,23 @@
+mod numbers;
+
 use super::seen::{self, Seen};
 use super::shared::{BATCH, SplitArgs, line_up};
 use crate::failure::{Failure, Result};
-use crate::input::{DataArgs, KeepArgs, PrepareArgs, RoleArgs};
+use crate::input::{DataArgs, KeepArgs, PrepareArgs, RoleArgs, TaskArgs};
 use crate::memory;
 use crate::method::{MethodArgs, time_limit};
 use crate::output::{self, Align, TextTable, counted, short};
 use crate::pages::{self, PageArgs};
 use crate::radius::CertifiedArgs;
 use crate::session::Session;
-use lipmetric::Matrix;
-use lipmetric::evaluate::{CalibrationBin, ClassScore, Confusion, Reliability, Summary, certified_trials};
+use lipmetric::evaluate::{CalibrationBin, ClassScore, Confusion, Reliability, Summary, Trial, certified_trials};
 use lipmetric::lipschitz::certified_accuracy;
 use lipmetric::method::Method;
 use lipmetric::model::Predictor;
 use lipmetric::prepare::Unseen;
 use lipmetric::robust::{Norm, Radius, Space};
 use lipmetric::view::Judgement;
+use lipmetric::{Labels, Matrix, Task};
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -31,6 +33,8 @@ Examples:
   lipmetric evaluate --data echo --folds 5 --report judged.html
   lipmetric evaluate --data echo --method nn --folds 10 --k 5 --json
   lipmetric evaluate --data echo --radius 0,0.1 --radius-norm linf
+  lipmetric datasets export echo -o echo.csv
+  lipmetric evaluate echo.csv --task regression --label lvdd --skip-unlabelled
   lipmetric datasets export haberman -o all.csv
   sed '2,100d' all.csv > train.csv
   sed '101,$d' all.csv > test.csv
@@ -41,8 +45,10 @@ pub(crate) struct Args {
     data: DataArgs,
     #[command(flatten)]
     roles: RoleArgs,
+    #[command(flatten)]
+    task: TaskArgs,
     /// The model to evaluate
-    #[arg(long, value_name = "MODEL", help_heading = None::<&str>, conflicts_with_all = ["repeats", "train_fraction", "folds", "seed", "method", "spec", "slack", "c", "c_rel", "tol", "max_iter", "diameter", "anchor", "anchor_weight", "balanced", "solver", "mu", "rank", "n_components", "init", "warm_start", "targets", "push", "alpha", "robust", "triplet_seed", "classifier", "k", "weights", "width", "ridge", "class_weights", "fill", "scale", "kind", "decimal", "thousands", "missing"])]
+    #[arg(long, value_name = "MODEL", help_heading = None::<&str>, conflicts_with_all = ["repeats", "train_fraction", "folds", "seed", "method", "spec", "slack", "c", "c_rel", "tol", "max_iter", "diameter", "anchor", "anchor_weight", "balanced", "solver", "mu", "rank", "n_components", "init", "warm_start", "targets", "push", "alpha", "robust", "triplet_seed", "classifier", "k", "weights", "width", "ridge", "class_weights", "fill", "scale", "kind", "decimal", "thousands", "missing", "task"])]
     model: Option<PathBuf>,
     #[command(flatten)]
     prepare: PrepareArgs,
@@ -104,7 +110,14 @@ struct CertifiedAccuracy {
 pub(crate) fn run(args: &Args, session: &Session) -> Result {
     args.pages.check(&[args.data.path(), args.model.as_deref()])?;
     let report = match &args.model {
-        Some(model) => judge_model(args, model, session)?,
+        Some(path) => {
+            let predictor = Predictor::new(crate::input::load_model(path)?.model)?;
+            match predictor.model().task {
+                Task::Regression => return numbers::judge_model(args, (path, &predictor), session),
+                _ => judge_model(args, (path, predictor), session)?,
+            }
+        }
+        None if args.task.task() == Task::Regression => return numbers::judge_method(args, session),
         None => judge_method(args, session)?,
     };
     if let Some(warning) = report.training_rows.and_then(|met| seen::warning(met, report.n)) {
@@ -116,8 +129,7 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
     if args.json { output::print_json(&report) } else { output::print(&describe(&report)) }
 }
 
-fn judge_model(args: &Args, path: &std::path::Path, session: &Session) -> Result<Report> {
-    let predictor = Predictor::new(crate::input::load_model(path)?.model)?;
+fn judge_model(args: &Args, (path, predictor): (&std::path::Path, Predictor), session: &Session) -> Result<Report> {
     let schema = predictor.model().preparation.schema();
     let seen = predictor.model().training.as_ref().map(Seen::of);
     let mut met = 0;
@@ -201,20 +213,29 @@ fn reliability(
     Ok((Some(Reliability::of(&padded, truth)?), CalibrationBin::of(&padded, truth)))
 }
 
-fn judge_method(args: &Args, session: &Session) -> Result<Report> {
+/// The trials of a method, and what was judged.
+struct Tried {
+    trials: Vec<Trial>,
+    labels: Labels,
+    judged: String,
+}
+
+fn try_method(args: &Args, session: &Session) -> Result<Tried> {
     let table = args.data.table(&args.roles.ignore, session)?;
-    let data = args.roles.read(&table, session)?;
+    let task = args.task.task();
+    let data = args.roles.read(&table, task, session)?;
     let spec = args.method.spec()?;
     let start = args.method.start()?;
-    let recipe =
-        args.prepare.recipe(&spec, args.method.prediction.classifier(&spec, false)?).starting_from(start.as_ref());
+    let classifier = args.method.prediction.classifier(&spec, task, false)?;
+    let recipe = args.prepare.recipe(&spec, classifier).starting_from(start.as_ref());
     let protocol = args.splits.protocol();
     let splits = protocol.splits(&data.labels)?;
     let how = match protocol.folds {
         Some(k) => format!("{k}-fold cross-validation"),
         None => {
             let splits = counted(protocol.repeats, "stratified split", "stratified splits");
-            format!("{splits}, {} of each class to train", protocol.train_fraction)
+            let of = if task == Task::Regression { "the rows" } else { "each class" };
+            format!("{splits}, {} of {of} to train", protocol.train_fraction)
         }
     };
     let asked = args.certified.certification()?;
@@ -228,17 +249,22 @@ fn judge_method(args: &Args, session: &Session) -> Result<Report> {
     })?;
     drop(deadline);
     session.go_on()?;
-    let mut confusion = Confusion::new(data.labels.classes().to_vec());
-    for trial in &trials {
-        confusion.merge(&trial.confusion);
-    }
     let early = trials.iter().filter(|t| !t.outcome.status.converged()).count();
     if early > 0 {
         session.note(format!("{early} of {} fits ended before they had converged", trials.len()));
     }
+    let judged = format!("{} on {}, {how}", spec.name(), table.origin);
+    Ok(Tried { trials, labels: data.labels, judged })
+}
+
+fn judge_method(args: &Args, session: &Session) -> Result<Report> {
+    let Tried { trials, labels, judged } = try_method(args, session)?;
+    let mut confusion = Confusion::new(labels.classes().to_vec());
+    for trial in &trials {
+        confusion.merge(&trial.confusion);
+    }
     let reliability = Reliability::mean(trials.iter().map(|t| t.reliability));
     let accuracies = trials.iter().map(|t| t.confusion.accuracy()).collect();
-    let judged = format!("{} on {}, {how}", spec.name(), table.origin);
     let mut report = Report { reliability, ..Report::new(judged, &confusion, accuracies) };
     let mean = |at: usize| trials.iter().map(|t| t.certified[at]).sum::<f64>() / trials.len().max(1) as f64;
     report.certify(&args.certified, (0..args.certified.radius.len()).map(mean).collect());

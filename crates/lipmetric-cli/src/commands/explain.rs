@@ -38,7 +38,7 @@ impl Explainer {
             let name = |what: &str| format!("neighbour{}_{what}", at + 1);
             let all = 0..x.rows();
             columns.push(Column::texts(name("row"), all.clone().map(|i| rows.place(near(i)))));
-            columns.push(Column::texts(name("label"), all.clone().map(|i| rows.y.name(near(i)))));
+            columns.push(Column::texts(name("label"), all.clone().map(|i| rows.y.text(near(i)))));
             let distance = |i: usize| found.squared_distances(i)[at].sqrt();
             columns.push(Column::numbers(name("distance"), all.clone().map(distance).collect()));
             let because = |i: usize| self.parts(model, x.row(i), rows.x.row(near(i)));

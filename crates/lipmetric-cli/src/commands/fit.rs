@@ -4,6 +4,7 @@ use super::suspects::Suspects;
 use super::watched::{self, Measured, Watched};
 use crate::draw;
 use crate::failure::{Failure, Result};
+use crate::input::TaskArgs;
 use crate::memory;
 use crate::method::options::{self, Given};
 use crate::method::{MethodArgs, time_limit};
@@ -13,13 +14,13 @@ use crate::outputs;
 use crate::pages::{self, PageArgs};
 use crate::resources::{self, Stopwatch};
 use crate::session::Session;
-use lipmetric::Model;
 use lipmetric::lipschitz::Margins;
 use lipmetric::method::{Choice, Method, MetricKind, Outcome, Score, Spec};
 use lipmetric::model::{Classifier, Foreseen};
 use lipmetric::prepare::{Encoding, Preparation, Scaling, Step};
 use lipmetric::solver::Status;
 use lipmetric::view::{ModelView, Separation};
+use lipmetric::{Model, Task};
 use lipmetric_io::model::save_model_to;
 use lipmetric_io::read::read_triplets;
 use lipmetric_io::{Source, Target};
@@ -46,10 +47,13 @@ Examples:
   lipmetric fit echo.csv --method lmnn --targets 2 --k auto
   lipmetric fit echo.csv --method lip-i --report echo.html
   lipmetric fit echo.csv --method nca --n-components 2 --init lda
+  lipmetric fit echo.csv --task regression --label lvdd --skip-unlabelled
   lipmetric inspect --spec echo.lip | lipmetric fit echo.csv --spec -")]
 pub(crate) struct Args {
     #[command(flatten)]
     pub(super) rows: LabelledArgs,
+    #[command(flatten)]
+    task: TaskArgs,
     #[command(flatten)]
     method: MethodArgs,
     #[arg(long, value_name = "FILE", help_heading = "Other methods", help = options::help("triplets", "Comparisons to learn from instead of the labels: lines of three row numbers `i,j,l` for \"row i is nearer to row j than to row l\", rows counted from 1", ""))]
@@ -93,6 +97,10 @@ struct Report<'a> {
     spec: &'a Spec,
     n: usize,
     p: usize,
+    task: Task,
+    /// Of numbers, how they are spread.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    target: Option<Spread>,
     classes: usize,
     class_names: &'a [String],
     class_counts: &'a [usize],
@@ -150,14 +158,22 @@ fn check_output(args: &Args) -> Result {
 pub(crate) fn run(args: &Args, session: &Session) -> Result {
     let watch = Stopwatch::start();
     check_output(args)?;
+    let task = args.task.task();
+    if task == Task::Regression && args.pages.wanted() {
+        return Err(Failure::Usage(
+            "--report, --plots: pages show classes, of which --task regression has none".to_owned(),
+        ));
+    }
     let spec = args.method.spec()?;
-    if sparse::fit(args, &spec, args.method.prediction.classifier(&spec, true)?, session)? {
+    let classifier = args.method.prediction.classifier(&spec, task, true)?;
+    // Of rows that stay sparse, classes alone are learned.
+    if task == Task::Classification && sparse::fit(args, &spec, classifier, session)? {
         return Ok(());
     }
-    let (table, data) = args.rows.read(session)?;
+    let (table, data) = args.rows.read(task, session)?;
     let triplets = args.triplets.as_ref().map(|path| read_triplets(&Source::new(path))).transpose()?;
     let start = args.method.start()?;
-    let recipe = args.rows.prepare.recipe(&spec, args.method.prediction.classifier(&spec, true)?);
+    let recipe = args.rows.prepare.recipe(&spec, classifier);
     let recipe =
         recipe.starting_from(start.as_ref()).comparing(triplets.as_deref()).keeping_certificate(args.certificate);
     let recipe = recipe.keeping_certificate_if_any(args.pages.wanted());
@@ -193,6 +209,7 @@ fn complete(
 ) -> Result {
     let n = model.class_counts.iter().sum();
     let suspects = model.training.as_ref().and_then(Suspects::of);
+    let target = model.training.as_ref().and_then(|rows| rows.y.numbers()).map(Spread::of);
     model.outcome.notes.extend(margins.collapsed());
     if args.without_rows {
         model.training = None;
@@ -207,6 +224,7 @@ fn complete(
     {
         lipmetric_io::checkpoint::remove(path)?;
     }
+    let classes = if target.is_some() { &[][..] } else { &model.classes };
     let report = Report {
         status: model.outcome.status,
         method: model.spec.name(),
@@ -214,9 +232,11 @@ fn complete(
         spec: &model.spec,
         n,
         p: model.metric.features(),
-        classes: model.classes.len(),
-        class_names: &model.classes,
-        class_counts: &model.class_counts,
+        task: model.task,
+        target,
+        classes: classes.len(),
+        class_names: classes,
+        class_counts: &model.class_counts[..classes.len()],
         feature_names: model.preparation.feature_names(),
         classifier: &model.classifier,
         k: model.classifier.voting().map(|v| v.k),
@@ -288,8 +308,13 @@ fn ended(status: Status, written: bool) -> Result {
 
 fn describe(origin: &str, report: &Report<'_>, model: &Model) -> String {
     let features = counted(report.p, "feature", "features");
-    let mut text = format!("{origin}: {} rows, {features}, {} classes\n", report.n, report.classes);
-    text += &format!("classes: {}\n\n", describe_classes(model));
+    let mut text = match &report.target {
+        Some(target) => format!("{origin}: {} rows, {features}, a number to predict\n{target}\n\n", report.n),
+        None => {
+            let classes = describe_classes(model);
+            format!("{origin}: {} rows, {features}, {} classes\nclasses: {classes}\n\n", report.n, report.classes)
+        }
+    };
     text += &describe_preparation(&model.preparation);
     text += "\n";
     text += &describe_outcome(model);
@@ -322,6 +347,7 @@ pub(crate) fn drawn(model: &Model, width: usize) -> String {
         text += &format!("spectrum      {}\n", draw::columns(&spectrum, width.saturating_sub(14)));
     }
     if let Some(rows) = model.training.as_ref().filter(|rows| rows.x.rows() <= DRAWN_ROWS)
+        && rows.y.numbers().is_none()
         && let Ok(seen) = Separation::of(&model.metric, &rows.x, &rows.y)
     {
         let counts: Vec<f64> = seen.local.counts.iter().map(|&c| c as f64).collect();
@@ -412,7 +438,7 @@ pub(crate) fn describe_outcome(model: &Model) -> String {
     }
     facts.row(["rank", &format!("{} of {}", model.metric.rank(), model.metric.features())]);
     let prediction = match &model.training {
-        Some(_) => model.classifier.to_string(),
+        Some(_) => model.classifier.describe(model.task),
         None => "none: the training rows are not in the model, it can only map".to_owned(),
     };
     for (at, line) in wrapped(&prediction, WIDTH).into_iter().enumerate() {
@@ -482,6 +508,7 @@ fn describe_choice(model: &Model, choice: &Choice, facts: &mut TextTable) {
         MetricKind::Agop => "learned: AGOP, a smooth function's gradients",
         MetricKind::Nca => "learned: NCA by the likelihood",
         MetricKind::Lmnn => "learned: LMNN",
+        MetricKind::Mlkr => "learned: MLKR, for kernel regression",
         MetricKind::LipD => "Lip^D",
         MetricKind::LipI => "Lip^I",
         other => other.name(),
@@ -504,7 +531,8 @@ fn describe_choice(model: &Model, choice: &Choice, facts: &mut TextTable) {
         facts.row(["  blended with", &format!("{} of the Euclidean distance", percent(taken.euclid))]);
     }
     if let Some(k) = taken.k.filter(|_| choice.neighbours.is_some()) {
-        let votes = if k == 1 { "the nearest row".to_owned() } else { format!("votes of the {k} nearest rows") };
+        let who = if model.task == Task::Regression { "the mean" } else { "votes" };
+        let votes = if k == 1 { "the nearest row".to_owned() } else { format!("{who} of the {k} nearest rows") };
         facts.row(["chosen function", &votes]);
     }
     if taken.smoothness.is_some() {
@@ -512,6 +540,9 @@ fn describe_choice(model: &Model, choice: &Choice, facts: &mut TextTable) {
     }
     if choice.rows == 0 {
         return;
+    }
+    if model.task == Task::Regression {
+        return expect_numbers(model, choice, facts);
     }
     if let Some(neighbours) = choice.neighbours {
         let total: usize = model.class_counts.iter().sum();
@@ -550,6 +581,57 @@ fn describe_score(model: &Model, choice: &Choice, facts: &mut TextTable) {
         _ => ("  balanced accuracy of it", format!("{:.1} %", 100.0 * score)),
     };
     facts.row([name, &value]);
+}
+
+/// The same of numbers: R2, and errors beside those of predicting the mean.
+fn expect_numbers(model: &Model, choice: &Choice, facts: &mut TextTable) {
+    facts.row(["R2 on held-out rows", ""]);
+    facts.row(["  always the mean", "0"]);
+    if let Some(neighbours) = choice.neighbours {
+        facts.row(["  Euclidean nearest neighbours", &format!("{neighbours:.3}")]);
+    }
+    facts.row(["  chosen", &format!("{:.3}", choice.chosen.accuracy)]);
+    facts.row(["expect about", &format!("R2 {:.3} on new rows of the same kind", choice.estimate)]);
+    let Some(target) = model.training.as_ref().and_then(|rows| rows.y.numbers()).map(Spread::of) else { return };
+    let beside = |error: f64, mean: f64| format!("{} (always the mean: {})", short(error), short(mean));
+    if let Some(absolute) = choice.absolute_error {
+        facts.row(["  mean absolute error", &beside(absolute, target.absolute)]);
+    }
+    let rmse = target.deviation * (1.0 - choice.estimate).max(0.0).sqrt();
+    facts.row(["  root mean squared error", &beside(rmse, target.deviation)]);
+}
+
+/// How numbers are spread.
+#[derive(Serialize)]
+struct Spread {
+    mean: f64,
+    /// The standard deviation, and the mean distance from the mean.
+    deviation: f64,
+    absolute: f64,
+    least: f64,
+    largest: f64,
+}
+
+impl Spread {
+    fn of(numbers: &[f64]) -> Self {
+        let n = numbers.len().max(1) as f64;
+        let mean = numbers.iter().sum::<f64>() / n;
+        Self {
+            mean,
+            deviation: (numbers.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / n).sqrt(),
+            absolute: numbers.iter().map(|v| (v - mean).abs()).sum::<f64>() / n,
+            least: numbers.iter().copied().fold(f64::INFINITY, f64::min),
+            largest: numbers.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+        }
+    }
+}
+
+impl std::fmt::Display for Spread {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { mean, deviation, least, largest, .. } = self;
+        let [mean, deviation, least, largest] = [mean, deviation, least, largest].map(|v| short(*v));
+        write!(f, "target: mean {mean}, standard deviation {deviation}, from {least} to {largest}")
+    }
 }
 
 /// What the choice itself has not made optimistic.

@@ -1,5 +1,6 @@
 use super::fit::{describe_outcome, describe_preparation, drawn};
 use super::margins::{self, ReportArgs};
+use super::shared::needs_classes;
 use super::sparse;
 use super::suspects::Suspects;
 use crate::failure::{Failure, Result};
@@ -12,7 +13,7 @@ use lipmetric::method::{Method, Outcome, Spec};
 use lipmetric::model::{Classifier, Origin};
 use lipmetric::prepare::{Encoding, Preparation};
 use lipmetric::view::{History, ModelView};
-use lipmetric::{Matrix, Model};
+use lipmetric::{Matrix, Model, Task};
 use lipmetric_io::model::StoredModel;
 use lipmetric_io::{Target, atomic_write};
 use serde::Serialize;
@@ -72,6 +73,7 @@ struct Report<'a> {
     parameters: Given,
     spec: &'a Spec,
     outcome: &'a Outcome,
+    task: Task,
     classifier: &'a Classifier,
     #[serde(skip_serializing_if = "Option::is_none")]
     suspects: Option<Suspects>,
@@ -100,6 +102,7 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
         outputs::check("--output", output, &[Some(&args.model)])?;
     }
     if args.pages.wanted() {
+        needs_classes(&stored.model, "--report, --plots")?;
         let view = ModelView::of(&stored.model, args.model.display().to_string(), History::default())?;
         let model = args.model.display();
         let next = [("Predict new rows:".to_owned(), Some(format!("lipmetric predict --model {model} new.csv")))];
@@ -159,6 +162,7 @@ fn matrix_csv(model: &Model, matrix: &Matrix, square: bool) -> Result<String> {
 }
 
 fn measure(model: &Model) -> Result<lipmetric::lipschitz::Report> {
+    needs_classes(model, "--lipschitz")?;
     let Some(rows) = &model.training else {
         return Err(Failure::Data(
             "the model was stored without its training rows: there is nothing to measure".to_owned(),
@@ -178,6 +182,7 @@ fn report(stored: &StoredModel, spectrum: Vec<f64>) -> Report<'_> {
         parameters: options::parameters(&model.used),
         spec: &model.spec,
         outcome: &model.outcome,
+        task: model.task,
         classifier: &model.classifier,
         suspects: model.training.as_ref().and_then(Suspects::of),
         n: model.training.as_ref().map(|t| t.x.rows()),
@@ -217,7 +222,7 @@ fn describe(args: &Args, stored: &StoredModel, spectrum: &[f64]) -> String {
         text += &format!("label: column `{}`\n", label.name);
     }
     let mut classes = TextTable::new(vec![Align::Left, Align::Right]);
-    classes.row(["class", "training rows"]);
+    classes.row([if model.task == Task::Regression { "number" } else { "class" }, "training rows"]);
     for (class, count) in model.classes.iter().zip(&model.class_counts) {
         classes.row([class.clone(), count.to_string()]);
     }

@@ -1,4 +1,4 @@
-use super::shared::{LabelledArgs, line_up};
+use super::shared::{LabelledArgs, line_up, needs_classes};
 use crate::failure::Result;
 use crate::input::PrepareArgs;
 use crate::output::{self, Align, TextTable, short};
@@ -12,7 +12,7 @@ use lipmetric::method::Method;
 use lipmetric::model::{Classifier, Rows, TrainingRows};
 use lipmetric::prepare::{Dataset, Preparation, Unseen};
 use lipmetric::view::RowsView;
-use lipmetric::{Labels, Matrix, Metric, Model};
+use lipmetric::{Labels, Matrix, Metric, Model, Task};
 use lipmetric_report::{MarginsPage, margins_page};
 use serde::Serialize;
 use std::path::PathBuf;
@@ -72,7 +72,8 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
     let table = args.rows.table(session)?;
     let (metric, x, labels, what, values, names) = match &args.model {
         None => {
-            let Dataset { schema, columns, labels, .. } = args.rows.roles.read(&table, session)?;
+            let Dataset { schema, columns, labels, .. } =
+                args.rows.roles.read(&table, Task::Classification, session)?;
             let PrepareArgs { fill, scale } = args.rows.prepare;
             let preparation = Preparation::fit(schema, &columns, None, fill, scale)?;
             let (x, names) = (preparation.apply(&columns)?, preparation.feature_names());
@@ -80,6 +81,7 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
         }
         Some(path) => {
             let model = crate::input::load_model(path)?.model;
+            needs_classes(&model, "margins")?;
             let mut table = table.clone();
             line_up(&mut table, model.preparation.schema(), &args.rows.roles)?;
             let labels = model.preparation.schema().labels_as(&table, &model.classes)?;

@@ -54,7 +54,7 @@ fn columns(batch: &Table, found: &Neighbours, training: &TrainingRows) -> Vec<Co
         Column::texts("rank", each().map(|(_, at)| (at + 1).to_string())),
         Column::texts("row", near().map(|row| (row + 1).to_string())),
         Column::texts("line", near().map(line)),
-        Column::texts("label", near().map(|row| training.y.name(row))),
+        Column::texts("label", near().map(|row| training.y.text(row))),
         Column::numbers("distance", each().map(|(i, at)| found.squared_distances(i)[at].sqrt()).collect()),
     ]
 }

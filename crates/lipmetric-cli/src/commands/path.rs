@@ -15,7 +15,7 @@ use lipmetric::prepare::{Dataset, Preparation};
 use lipmetric::problem::SupportPair;
 use lipmetric::solver::{Budget, Observer, Status};
 use lipmetric::view::PathView;
-use lipmetric::{Labels, Metric};
+use lipmetric::{Labels, Metric, Task};
 use serde::Serialize;
 
 /// Compute a regularisation path of Lip^D or Lip^I: margin ratio, held-out accuracy and support pairs along c
@@ -116,7 +116,7 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
     args.pages.check(&[args.rows.data.path()])?;
     let lip = problem(args)?;
     let fractions = fractions(args)?;
-    let (table, data) = args.rows.read(session)?;
+    let (table, data) = args.rows.read(Task::Classification, session)?;
     let PrepareArgs { fill, scale } = args.rows.prepare;
     let preparation = Preparation::fit(data.schema.clone(), &data.columns, None, fill, scale)?;
     let x = preparation.apply(&data.columns)?;

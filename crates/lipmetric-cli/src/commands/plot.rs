@@ -1,4 +1,4 @@
-use super::shared::line_up;
+use super::shared::{line_up, needs_classes};
 use crate::failure::{Failure, Result};
 use crate::input::{DataArgs, RoleArgs};
 use crate::outputs;
@@ -43,6 +43,7 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
     };
     crate::pages::drawable("--output", kind)?;
     let model = crate::input::load_model(&args.model)?.model;
+    needs_classes(&model, "plot")?;
     let mut table = args.data.table(&args.roles.ignore, session)?;
     line_up(&mut table, model.preparation.schema(), &args.roles)?;
     let labels = classes(&model, &table, session)?;

@@ -10,11 +10,12 @@ use lipmetric::data::{Column, Table};
 use lipmetric::model::{Classifier, Counterfactual, Predictor, Rows};
 use lipmetric::prepare::Encoding;
 use lipmetric::robust::{Kind, Norm, Radius, Space};
+use lipmetric::{Model, Task};
 
 /// The column of predicted classes.
 pub(super) const PREDICTION: &str = "prediction";
 
-/// Predict the class of each row
+/// Predict the class of each row, or its number
 ///
 /// Rows stream through in constant memory: one row out for each row in, in the same order. The input needs the columns
 /// that the model was fitted on, by name, or by position if one of the two has no header. The label column may be there or
@@ -55,7 +56,7 @@ pub(crate) struct Args {
     /// prepared features (radius_prepared) and in the units of the input's numeric columns (radius_input). `--radius` gives a
     /// certified lower bound, `--radius=exact` the distance to the nearest point of another class (one nearest neighbour or
     /// the extension)
-    #[arg(long, value_enum, value_name = "KIND", num_args = 0..=1, require_equals = true, default_missing_value = "bound", help_heading = "Output")]
+    #[arg(long, value_enum, value_name = "KIND", num_args = 0..=1, require_equals = true, default_missing_value = "bound", help_heading = "Output", group = "measured")]
     radius: Option<KindChoice>,
     #[command(flatten, next_help_heading = "Output")]
     norm: NormArgs,
@@ -67,6 +68,10 @@ pub(crate) struct Args {
     /// Add the N nearest training rows: where each stood, its label, its distance, and the features that the distance is made of
     #[arg(long, value_name = "N", help_heading = "Output")]
     pub(super) neighbours: Option<usize>,
+    /// Of a model of numbers (`fit --task regression`): add the least and the largest prediction (lowest, highest) that any row can
+    /// get that differs by less than this from the row, on the prepared features by --radius-norm. They are certified
+    #[arg(long, value_name = "LENGTH", value_parser = crate::method::real, help_heading = "Output", group = "measured")]
+    within: Option<f64>,
     #[command(flatten)]
     rows: RowArgs,
 }
@@ -88,6 +93,7 @@ impl Args {
             ("--alpha", self.alpha.is_some()),
             ("--radius", self.radius.is_some()),
             ("--counterfactual", self.counterfactual),
+            ("--within", self.within.is_some()),
             ("--keep", self.batches.keeps()),
         ];
         given.into_iter().find(|(_, given)| *given).map(|(option, _)| option)
@@ -99,6 +105,14 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
         return Ok(());
     }
     let mut model = crate::input::load_model(&args.batches.model)?.model;
+    if model.task == Task::Regression {
+        return numbers(args, model, session);
+    }
+    if args.within.is_some() {
+        return Err(Failure::Usage(
+            "--within: the model predicts classes; --radius tells how far they hold".to_owned(),
+        ));
+    }
     check(args, &mut model.classifier)?;
     let predictor = Predictor::new(model)?;
     let explainer = args.neighbours.map(|n| Explainer::new(predictor.model(), n)).transpose()?;
@@ -118,6 +132,53 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
         if let Some(explainer) = &explainer {
             let x = args.rows.prepared(batch, predictor.model())?;
             columns.extend(explainer.columns(&predictor, &x)?);
+        }
+        Ok(columns)
+    })
+}
+
+/// Predictions of a model of numbers.
+fn numbers(args: &Args, mut model: Model, session: &Session) -> Result {
+    let of_classes = [
+        ("--proba", args.proba),
+        ("--margin", args.margin),
+        ("--value", args.value),
+        ("--radius", args.radius.is_some()),
+        ("--counterfactual", args.counterfactual),
+    ];
+    if let Some((option, _)) = of_classes.into_iter().find(|o| o.1) {
+        return Err(Failure::Usage(format!(
+            "{option}: the model predicts numbers, and has no classes; --within, --distance and --neighbours tell more of its \
+             predictions"
+        )));
+    }
+    match (&mut model.classifier, args.alpha) {
+        (Classifier::Extension(extending), Some(alpha)) => extending.alpha = alpha,
+        (_, None) => {}
+        (other, Some(_)) => {
+            return Err(Failure::Usage(format!(
+                "--alpha: the model predicts by {}, which is no extension",
+                other.describe(Task::Regression)
+            )));
+        }
+    }
+    let predictor = Predictor::new(model)?;
+    let explainer = args.neighbours.map(|n| Explainer::new(predictor.model(), n)).transpose()?;
+    args.batches.out.run(args.batches.source(), &args.rows, predictor.model(), PREDICTION, session, |batch| {
+        let rows = args.rows.of(batch);
+        let mut columns = vec![Column::numbers(PREDICTION, predictor.estimate(rows)?)];
+        if args.distance {
+            let found = predictor.neighbours(rows, 1)?;
+            let nearest = (0..found.len()).map(|i| found.squared_distances(i)[0].sqrt()).collect();
+            columns.push(Column::numbers("distance", nearest));
+        }
+        if let Some(length) = args.within {
+            let ranges = predictor.ranges(rows, Radius::new(args.norm.norm(), Space::Prepared), length)?;
+            columns.push(Column::numbers("lowest", ranges.iter().map(|r| r.0).collect()));
+            columns.push(Column::numbers("highest", ranges.iter().map(|r| r.1).collect()));
+        }
+        if let Some(explainer) = &explainer {
+            columns.extend(explainer.columns(&predictor, &args.rows.prepared(batch, predictor.model())?)?);
         }
         Ok(columns)
     })

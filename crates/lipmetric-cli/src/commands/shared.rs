@@ -10,7 +10,7 @@ use lipmetric::evaluate::Protocol;
 use lipmetric::method::Spec;
 use lipmetric::model::{ClassifierSpec, Recipe, Rows};
 use lipmetric::prepare::{ColumnRef, Dataset, Schema, Unseen};
-use lipmetric::{Matrix, Model};
+use lipmetric::{Matrix, Model, Task};
 use lipmetric_io::{Format, TableStream, TableWriter, Target, WriteOptions};
 use std::path::{Path, PathBuf};
 
@@ -34,9 +34,9 @@ impl LabelledArgs {
     }
 
     /// The table as it stands, and read.
-    pub(crate) fn read(&self, session: &Session) -> Result<(Table, Dataset)> {
+    pub(crate) fn read(&self, task: Task, session: &Session) -> Result<(Table, Dataset)> {
         let table = self.table(session)?;
-        let data = self.roles.read(&table, session)?;
+        let data = self.roles.read(&table, task, session)?;
         Ok((table, data))
     }
 }
@@ -69,6 +69,14 @@ impl SplitArgs {
     pub(crate) fn protocol(&self) -> Protocol {
         let &Self { repeats, train_fraction, folds, seed } = self;
         Protocol { train_fraction, repeats, folds, seed }
+    }
+}
+
+/// Refuses a model of numbers where classes are asked about.
+pub(crate) fn needs_classes(model: &Model, what: &str) -> Result {
+    match model.task {
+        Task::Regression => Err(Failure::Usage(format!("{what}: the model predicts numbers, and has no classes"))),
+        _ => Ok(()),
     }
 }
 

@@ -1,6 +1,7 @@
 use super::shared::{BatchArgs, RowArgs};
 use crate::failure::Result;
 use crate::session::Session;
+use lipmetric::Task;
 use lipmetric::data::Column;
 use lipmetric::view::Projection;
 
@@ -38,8 +39,12 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
         let column = |j: usize| Column::numbers(format!("z{}", j + 1), (0..z.rows()).map(|i| z[(i, j)]).collect());
         let mut columns: Vec<Column> = (0..z.cols()).map(column).collect();
         if args.with_label {
-            let labels = model.preparation.schema().labels_as(batch, &model.classes)?;
-            columns.push(Column::texts(label, (0..labels.len()).map(|i| labels.name(i))));
+            let schema = model.preparation.schema();
+            let labels = match model.task {
+                Task::Regression => schema.targets(batch)?,
+                _ => schema.labels_as(batch, &model.classes)?,
+            };
+            columns.push(Column::texts(label, (0..labels.len()).map(|i| labels.text(i))));
         }
         Ok(columns)
     })

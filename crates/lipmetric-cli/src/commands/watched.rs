@@ -7,7 +7,7 @@ use crate::session::{self, Session};
 use lipmetric::classify::{K, Weights};
 use lipmetric::lipschitz::{Mahalanobis, Margins};
 use lipmetric::method::{Euclidean, Spec};
-use lipmetric::model::{ClassifierSpec, Recipe};
+use lipmetric::model::{ClassifierSpec, Recipe, TrainingRows};
 use lipmetric::prepare::Dataset;
 use lipmetric::solver::{Budget, Halt, Observer, Progress, Silent, Status};
 use lipmetric::view::History;
@@ -297,7 +297,8 @@ fn instead(recipe: &Recipe<'_>, data: &Dataset, (halt, best): (Halt, Option<Metr
 
 /// Margins and ratios of the training rows, under the metric and under the Euclidean distance.
 fn measure_both(model: &Model) -> lipmetric::Result<Measured> {
-    let Some(rows) = &model.training else { return Ok(Measured::default()) };
+    let classes = |rows: &&TrainingRows| rows.y.numbers().is_none();
+    let Some(rows) = model.training.as_ref().filter(classes) else { return Ok(Measured::default()) };
     let of = |metric: &Metric| measure(metric, &rows.x, &rows.y);
     // It is there to compare with: a learned distance may well exist where Euclidean ones leave the range of numbers.
     let euclidean =

@@ -18,7 +18,7 @@ const RENAMED: [(&str, &[&str]); 7] = [
 ];
 
 /// Names in messages of the libraries that are no field of a method.
-const OTHERS: [&str; 21] = [
+const OTHERS: [&str; 22] = [
     "method",
     "alpha",
     "classifier",
@@ -37,6 +37,7 @@ const OTHERS: [&str; 21] = [
     "max_memory",
     "missing",
     "radius_space",
+    "task",
     "thousands",
     "unseen",
     "weights",

@@ -15,6 +15,7 @@ mod messy;
 mod near_rows;
 mod neighbours;
 mod pictures;
+mod regression;
 mod rivals;
 mod robustness;
 mod safety;

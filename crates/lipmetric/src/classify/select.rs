@@ -20,13 +20,13 @@ pub enum Validation {
     },
 }
 
-/// A number of neighbours and the part of the rows that it predicts correctly.
+/// A number of neighbours and the part of the rows that it predicts correctly; of numbers, R2.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct KScore {
     /// Number of neighbours.
     pub k: usize,
-    /// The part of the rows that is predicted correctly.
+    /// The part of the rows that is predicted correctly, or R2 where the labels are numbers.
     pub accuracy: f64,
 }
 
@@ -67,19 +67,18 @@ pub fn judge_k(
     if candidates.contains(&0) || most == 0 {
         return Err(Error::parameter("k", "must be at least 1, found 0 or none to choose from"));
     }
-    let mut right = vec![0usize; candidates.len()];
-    let mut poll = Poll::new(labels.classes().len(), weights);
-    let mut count = |truth: u32, classes: &dyn Fn(usize) -> u32, squared: &[f64]| {
-        for (hits, &k) in right.iter_mut().zip(candidates) {
-            *hits += usize::from(poll.winner((0..k).map(classes), &squared[..k]) == truth);
+    let mut good = vec![0.0; candidates.len()];
+    let mut polled = Polled::new(labels, weights);
+    let mut count = |row: usize, near: &dyn Fn(usize) -> usize, squared: &[f64]| {
+        for (good, &k) in good.iter_mut().zip(candidates) {
+            *good += polled.good(row, (0..k).map(near), &squared[..k]);
         }
     };
-    let codes = labels.codes();
     match how {
         Validation::LeaveOneOut => {
             let found = NeighbourIndex::new(rows.clone())?.query_excluding_self(most)?;
-            for (i, &truth) in codes.iter().enumerate() {
-                count(truth, &|at| codes[found.indices(i)[at]], found.squared_distances(i));
+            for i in 0..labels.len() {
+                count(i, &|at| found.indices(i)[at], found.squared_distances(i));
             }
         }
         Validation::Folds { folds: number, seed } => {
@@ -87,14 +86,49 @@ pub fn judge_k(
                 let index = NeighbourIndex::new(rows.select_rows(&split.train))?;
                 let found = index.query(&rows.select_rows(&split.test), most)?;
                 for (i, &row) in split.test.iter().enumerate() {
-                    let class = |at: usize| codes[split.train[found.indices(i)[at]]];
-                    count(codes[row], &class, found.squared_distances(i));
+                    let near = |at: usize| split.train[found.indices(i)[at]];
+                    count(row, &near, found.squared_distances(i));
                 }
             }
         }
     }
-    let rate = |hits: usize| hits as f64 / codes.len().max(1) as f64;
-    Ok(candidates.iter().zip(right).map(|(&k, hits)| KScore { k, accuracy: rate(hits) }).collect())
+    let mean = |good: f64| good / labels.len().max(1) as f64;
+    Ok(candidates.iter().zip(good).map(|(&k, good)| KScore { k, accuracy: mean(good) }).collect())
+}
+
+/// How well neighbours predict labelled rows.
+struct Polled<'a> {
+    labels: &'a Labels,
+    weights: Weights,
+    poll: Poll,
+    /// Of numbers.
+    variance: f64,
+}
+
+impl<'a> Polled<'a> {
+    fn new(labels: &'a Labels, weights: Weights) -> Self {
+        let n = labels.len().max(1) as f64;
+        let numbers = labels.numbers().unwrap_or_default();
+        let mean = numbers.iter().sum::<f64>() / n;
+        let variance = numbers.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / n;
+        Self { labels, weights, poll: Poll::new(labels.classes().len(), weights), variance }
+    }
+
+    /// Whether these rows, nearest first, predict a row's class: 1 or 0. Of numbers, one less the squared error as a part of the
+    /// variance, so that the mean over all rows is R2.
+    fn good(&mut self, row: usize, near: impl Iterator<Item = usize>, squared: &[f64]) -> f64 {
+        match self.labels.numbers() {
+            Some(_) if self.variance == 0.0 => 0.0,
+            Some(numbers) => {
+                let mean = self.weights.mean(near.map(|i| numbers[i]), squared);
+                1.0 - (mean - numbers[row]).powi(2) / self.variance
+            }
+            None => {
+                let codes = self.labels.codes();
+                f64::from(u8::from(self.poll.winner(near.map(|i| codes[i]), squared) == codes[row]))
+            }
+        }
+    }
 }
 
 /// The best of the judged numbers; of equally good ones the smallest.

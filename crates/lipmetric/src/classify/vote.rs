@@ -16,6 +16,31 @@ pub enum Weights {
     Distance,
 }
 
+impl Weights {
+    /// How much a neighbour at this squared distance counts, where the nearest is at `first`.
+    pub(crate) fn of(self, squared: f64, first: f64) -> f64 {
+        match self {
+            Self::Uniform => 1.0,
+            Self::Distance if first == 0.0 => f64::from(u8::from(squared == 0.0)),
+            // Sorted, so that then all are infinitely far.
+            Self::Distance if first == f64::INFINITY => 1.0,
+            Self::Distance => 1.0 / squared.sqrt(),
+        }
+    }
+
+    /// The mean of the numbers of some rows, nearest first, given their squared distances.
+    pub(crate) fn mean(self, numbers: impl IntoIterator<Item = f64>, squared: &[f64]) -> f64 {
+        let first = squared.first().copied().unwrap_or(0.0);
+        let (mut sum, mut total) = (0.0, 0.0);
+        for (number, &d2) in numbers.into_iter().zip(squared) {
+            let weight = self.of(d2, first);
+            sum += weight * number;
+            total += weight;
+        }
+        sum / total
+    }
+}
+
 /// How many neighbours vote. In a file it is a number, or `"auto"`.
 ///
 /// ```
@@ -145,19 +170,12 @@ impl Poll {
             self.nearest[class as usize] = -1.0;
         }
         let first = squared.first().copied().unwrap_or(0.0);
-        let weight = |d2: f64| match self.weights {
-            Weights::Uniform => 1.0,
-            Weights::Distance if first == 0.0 => f64::from(u8::from(d2 == 0.0)),
-            // Sorted, so that then all are infinitely far.
-            Weights::Distance if first == f64::INFINITY => 1.0,
-            Weights::Distance => 1.0 / d2.sqrt(),
-        };
         for (class, &d2) in classes.into_iter().zip(squared) {
             if self.nearest[class as usize] < 0.0 {
                 self.polled.push(class);
                 self.nearest[class as usize] = d2;
             }
-            self.votes[class as usize] += weight(d2);
+            self.votes[class as usize] += self.weights.of(d2, first);
         }
         let rank = |&class: &u32| (self.votes[class as usize], self.nearest[class as usize], class);
         let ranked = self.polled.iter().map(rank);

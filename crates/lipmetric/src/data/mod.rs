@@ -1,4 +1,4 @@
-//! Plain data: tables as files hold them, matrices, class labels, and how rows are split into training and test rows.
+//! Plain data: tables as files hold them, matrices, labels (classes or numbers), and how rows are split into training and test rows.
 
 mod labels;
 mod matrix;
@@ -7,7 +7,7 @@ mod sparse;
 mod split;
 mod table;
 
-pub use labels::Labels;
+pub use labels::{Labels, Task};
 pub use matrix::Matrix;
 pub use matrix_ref::MatrixRef;
 pub use sparse::SparseRows;

@@ -143,7 +143,7 @@ impl Summary {
 }
 
 impl Cell {
-    /// Accuracy over the splits, plain or certified as the trials are judged, if every one of them could be fitted.
+    /// Accuracy over the splits, plain or certified as the trials are judged, or R2 where numbers are predicted, if every one of them could be fitted.
     #[must_use]
     pub fn accuracy(&self) -> Option<Summary> {
         let values: Option<Vec<f64>> = self.trials.iter().map(|t| Some(t.as_ref().ok()?.score())).collect();

@@ -3,6 +3,7 @@
 mod along;
 mod analysis;
 mod compare;
+mod errors;
 mod jobs;
 mod probability;
 mod score;
@@ -12,6 +13,7 @@ mod trial;
 pub use along::accuracy_along;
 pub use analysis::{Against, Analysis, OnOne};
 pub use compare::{Cell, Comparison, Entry, Protocol, Summary, Supervisor, certified_trials, trials};
+pub use errors::Errors;
 pub use jobs::Advance;
 pub use probability::{CalibrationBin, Reliability};
 pub use score::{ClassScore, Confusion};

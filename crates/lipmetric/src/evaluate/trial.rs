@@ -1,4 +1,4 @@
-use super::{CalibrationBin, Confusion, Reliability};
+use super::{CalibrationBin, Confusion, Errors, Reliability};
 use crate::data::Split;
 use crate::lipschitz::certified_accuracy;
 use crate::method::Outcome;
@@ -13,8 +13,10 @@ use std::time::Instant;
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Trial {
-    /// True against predicted classes of the test rows.
+    /// True against predicted classes of the test rows; nothing is counted where numbers are predicted.
     pub confusion: Confusion,
+    /// How far predicted numbers are from the true ones, where numbers are predicted.
+    pub errors: Option<Errors>,
     /// What the probabilities are worth, where the classifier has some.
     pub reliability: Option<Reliability>,
     /// The probabilities of the predicted classes against the truth, likewise.
@@ -66,6 +68,7 @@ impl Trial {
     pub fn new(confusion: Confusion, fit_seconds: f64, outcome: Outcome) -> Self {
         Self {
             confusion,
+            errors: None,
             reliability: None,
             bins: Vec::new(),
             fit_seconds,
@@ -100,6 +103,18 @@ impl Trial {
         let prepared = model.preparation.apply_rows(&data.columns, &split.test)?;
         let rows = Rows::Prepared(&prepared);
         let predictor = Predictor::new(model)?;
+        if let Some(numbers) = data.labels.numbers() {
+            let of = |rows: &[usize]| -> Vec<f64> { rows.iter().map(|&i| numbers[i]).collect() };
+            let (known, truth) = (of(&split.train), of(&split.test));
+            if asked.is_some() {
+                return Err(Error::parameter("radius", "certified accuracy is of classes, and numbers are predicted"));
+            }
+            let mean = known.iter().sum::<f64>() / known.len().max(1) as f64;
+            let errors = Errors::of(&truth, &predictor.estimate(rows)?, mean)?;
+            let none = Confusion::new(data.labels.classes().to_vec());
+            let trial = Self::new(none, fit_seconds, predictor.model().outcome.clone());
+            return Ok(Self { errors: Some(errors), ..trial });
+        }
         let predicted: Vec<(u32, f64)> = match asked {
             Some(asked) => predictor.certify(rows, asked.radius)?,
             None => predictor.predict(rows)?.into_iter().map(|label| (label, 0.0)).collect(),
@@ -120,10 +135,11 @@ impl Trial {
         Ok(trial)
     }
 
-    /// What the trial is judged by: the accuracy, plain or certified.
+    /// What the trial is judged by: the accuracy, plain or certified, or R2 where numbers are predicted.
     #[must_use]
     pub fn score(&self) -> f64 {
         let certified = self.judged_at.and_then(|at| self.certified.get(at).copied());
-        certified.unwrap_or_else(|| self.confusion.accuracy())
+        let plain = || self.errors.map_or_else(|| self.confusion.accuracy(), |errors| errors.r2);
+        certified.unwrap_or_else(plain)
     }
 }

@@ -70,6 +70,9 @@ fn check_labels<D: Distance + ?Sized>(distance: &D, labels: &Labels) -> Result<G
     if labels.len() != distance.len() {
         return Err(Error::shape("labels of the sample", distance.len(), labels.len()));
     }
+    if labels.numbers().is_some() {
+        return Err(Error::data("margins are between classes, and these labels are numbers"));
+    }
     let groups = Groups::new(labels);
     if groups.rows.len() < 2 {
         let name = groups.codes.first().map_or("none", |&c| labels.classes()[c as usize].as_str());

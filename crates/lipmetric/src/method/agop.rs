@@ -11,7 +11,7 @@
 use super::parameters::parameters;
 use super::start::{coordinates, note_collapse, notes_on};
 use super::{Fit, Method, Outcome, Training};
-use crate::classify::smooth::{Points, Ridge, fit, laplace_of, largest, per_class, targets};
+use crate::classify::smooth::{Points, Ridge, Wanted, explained, fit, laplace_of, largest};
 use crate::classify::{SmoothFunction, Smoothness};
 use crate::data::{folds, holdouts};
 use crate::problem::Coordinates;
@@ -212,14 +212,14 @@ impl Rows {
         let mut best = (Smoothness::new(widths[0], ridges[0]), (f64::NEG_INFINITY, f64::NEG_INFINITY));
         let Ok(some) = self.sample(TRIED, seed) else { return best.0 };
         let points = Points::new(&some.x);
-        let (squared, classes) = (points.squared_within(), some.y.classes().len());
-        let wanted = targets(some.y.codes(), classes);
+        let squared = points.squared_within();
+        let wanted = Wanted::new(&some.y, some.weights.as_deref());
         for &width in &widths {
             let kernel = laplace_of(&squared, width * points.spread());
             for &ridge in &ridges {
                 // One that is singular to rounding is not to be taken.
-                let Ok(solved) = Ridge::new(&kernel, &wanted, some.weights.as_deref(), ridge) else { continue };
-                let score = some.score(&solved.left_out(&wanted), &wanted);
+                let Ok(solved) = Ridge::new(&kernel, &wanted.targets, some.weights.as_deref(), ridge) else { continue };
+                let score = some.score(solved.left_out(&wanted.targets), &wanted);
                 if score > best.1 {
                     best = (Smoothness::new(width, ridge), score);
                 }
@@ -229,17 +229,20 @@ impl Rows {
     }
 
     /// How much is predicted correctly and, to decide between equals, minus the squared errors.
-    fn score(&self, values: &Matrix, wanted: &Matrix) -> (f64, f64) {
+    fn score(&self, values: Matrix, wanted: &Wanted) -> (f64, f64) {
         let mut errors = 0.0;
         for i in 0..values.rows() {
-            let apart = values.row(i).iter().zip(wanted.row(i)).map(|(v, t)| (v - t) * (v - t));
+            let apart = values.row(i).iter().zip(wanted.targets.row(i)).map(|(v, t)| (v - t) * (v - t));
             errors += self.weight(i) * apart.sum::<f64>();
         }
-        (self.right(&per_class(values.clone(), self.y.classes().len())), -errors)
+        (self.right(&wanted.told(values)), -errors)
     }
 
-    /// How much is predicted correctly by these values, a column per class.
+    /// How much is predicted correctly by these values, a column per class; of numbers, R2 times the rows.
     fn right(&self, values: &Matrix) -> f64 {
+        if let Some(numbers) = self.y.numbers() {
+            return explained(values.as_slice(), numbers).iter().enumerate().map(|(i, e)| self.weight(i) * e).sum();
+        }
         let hits = self.y.codes().iter().enumerate().filter(|(i, code)| largest(values.row(*i)) == **code);
         hits.map(|(i, _)| self.weight(i)).sum()
     }
@@ -302,6 +305,10 @@ impl Method for Agop {
 
     fn takes_start(&self) -> bool {
         false
+    }
+
+    fn takes_numbers(&self) -> bool {
+        true
     }
 
     fn fit(&self, data: &Training<'_>, observer: &mut dyn Observer) -> Result<Fit> {

@@ -27,6 +27,10 @@ impl Method for Euclidean {
         false
     }
 
+    fn takes_numbers(&self) -> bool {
+        true
+    }
+
     fn fit(&self, data: &Training<'_>, _: &mut dyn Observer) -> Result<Fit> {
         data.check_for(self)?;
         Ok(Fit::new(Metric::euclidean(data.x.cols()), Outcome::new(Status::ClosedForm, 0)))

@@ -9,6 +9,7 @@
 //! | `parameters` | how a method's parameters are declared: struct, defaults, setters, table |
 //! | `lip/` | Lip^D and Lip^I: parameters and checks (`mod`), the exact solver (`exact`), the others (`large`) |
 //! | `agop`, `lip_local`, `lmnn`, `lmml`, `nca/`, `mcml`, `euclidean` | a method each |
+//! | `mlkr` | the rival where the targets are numbers |
 //! | `arml`, `lip_robust` | methods for certified robustness; `climb` is the ascent behind them |
 //! | `choose/` | what is chosen by cross-validation |
 //! | `start` | the rows' coordinates, and where a search begins |
@@ -25,6 +26,7 @@ mod lip_robust;
 mod lmml;
 mod lmnn;
 mod mcml;
+mod mlkr;
 mod nca;
 mod parameters;
 mod spec;
@@ -41,6 +43,7 @@ pub use lip_robust::LipRobust;
 pub use lmml::Lmml;
 pub use lmnn::Lmnn;
 pub use mcml::Mcml;
+pub use mlkr::Mlkr;
 pub use nca::{Loss, Nca};
 pub use parameters::Field;
 pub use spec::{Choose, Spec};
@@ -94,7 +97,7 @@ const ONE_NEIGHBOUR: Serves<'static> = Serves::Votes { neighbours: &[1], weights
 pub struct Training<'a> {
     /// One row per instance; finite values only.
     pub x: &'a Matrix,
-    /// The class of each row.
+    /// The class of each row, or its number for a method that [takes numbers](Method::takes_numbers).
     pub y: &'a Labels,
     /// A weight per row; every row counts once where there are none.
     pub weights: Option<&'a [f64]>,
@@ -190,6 +193,13 @@ impl<'a> Training<'a> {
                 return Err(Error::shape("features of the metric to start from", self.x.cols(), start.features()));
             }
             _ => {}
+        }
+        if self.y.numbers().is_some() && !method.takes_numbers() {
+            let message = format!(
+                "{name} learns from classes, and the targets are numbers; use auto, agop, mlkr or nn, or predict classes with `task = \
+                 classification`"
+            );
+            return Err(Error::parameter("method", message));
         }
         if self.triplets.is_some() && !method.takes_triplets() {
             let message = format!("{name} learns from labels, not from comparisons; use lmml, or leave them out");
@@ -360,6 +370,11 @@ pub trait Method: Send + Sync {
 
     /// Whether it can learn from comparisons ([`Training::with_triplets`]).
     fn takes_triplets(&self) -> bool {
+        false
+    }
+
+    /// Whether it can learn from targets that are numbers ([`Labels::from_numbers`]).
+    fn takes_numbers(&self) -> bool {
         false
     }
 

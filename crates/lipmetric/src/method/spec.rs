@@ -1,8 +1,8 @@
 //! The one description of a method and its parameters.
 
 use super::{
-    Agop, Arml, Auto, Euclidean, Field, Fit, Lip, LipLocal, LipRobust, Lmml, Lmnn, Mcml, Method, Nca, Outcome, Solver,
-    TradeOff, Training,
+    Agop, Arml, Auto, Euclidean, Field, Fit, Lip, LipLocal, LipRobust, Lmml, Lmnn, Mcml, Method, Mlkr, Nca, Outcome,
+    Solver, TradeOff, Training,
 };
 use crate::problem::{Diameter, Slack, Variant};
 use crate::solver::Observer;
@@ -40,6 +40,8 @@ pub enum Spec {
     Nca(Nca),
     /// Maximally collapsing metric learning.
     Mcml(Mcml),
+    /// Metric learning for kernel regression.
+    Mlkr(Mlkr),
     /// The metric from the gradients of a smooth function.
     Agop(Agop),
     /// A metric for certified accuracy.
@@ -81,7 +83,7 @@ macro_rules! each {
         }
     };
 }
-each!(Auto, Lip, LipLocal, LipRobust, Lmnn, Lmml, Nca, Mcml, Agop, Arml, Euclidean);
+each!(Auto, Lip, LipLocal, LipRobust, Lmnn, Lmml, Nca, Mcml, Mlkr, Agop, Arml, Euclidean);
 
 impl Spec {
     /// The same as a fit on these rows has it: with the solver that is taken for them, and its tolerance and limit.
@@ -178,6 +180,10 @@ impl Method for Spec {
 
     fn takes_triplets(&self) -> bool {
         self.method().takes_triplets()
+    }
+
+    fn takes_numbers(&self) -> bool {
+        self.method().takes_numbers()
     }
 
     fn fit(&self, data: &Training<'_>, observer: &mut dyn Observer) -> Result<Fit> {

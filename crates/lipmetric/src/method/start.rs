@@ -51,6 +51,10 @@ impl<'a> Begin<'a> {
 
 /// The rows that count, in coordinates in which distances are the features' own.
 pub(super) fn coordinates(data: &Training<'_>) -> Result<Coordinates> {
+    if data.y.numbers().is_some() {
+        data.y.check_two_classes()?;
+        return coordinates_of_any_labels(data);
+    }
     let codes = data.y.codes();
     let counts = |i: &usize| data.weights.is_none_or(|w| w[*i] > 0.0);
     let mut used = (0..codes.len()).filter(counts).map(|i| codes[i]);

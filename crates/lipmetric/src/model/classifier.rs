@@ -2,12 +2,13 @@
 
 use super::Model;
 use super::extension::{Extend, Extending};
+use super::number::{Estimate, Extended, Mean, Smoothed};
 use super::smooth::{Smooth, Smoothing};
 use super::vote::{Vote, Voting};
 use crate::classify::{K, Prediction, SmoothSpec, Weights};
 use crate::neighbours::NeighbourIndex;
 use crate::robust::{Ball, Kind, Norm, Radius, Space};
-use crate::{Error, Matrix, Result};
+use crate::{Error, Matrix, Result, Task};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::fmt::Debug;
@@ -101,11 +102,58 @@ impl Classifier {
     }
 
     /// Makes a model of this classifier ready to predict.
-    pub(super) fn ready(&self, model: &Model) -> Result<Box<dyn Decide>> {
+    pub(super) fn ready(&self, model: &Model) -> Result<Ready> {
+        let number = model.task == Task::Regression;
+        Ok(match self {
+            Self::Vote(voting) if number => Ready::Numbers(Box::new(Mean::new(model, *voting)?)),
+            Self::Extension(extending) if number => Ready::Numbers(Box::new(Extended::new(model, extending)?)),
+            Self::Smooth(smoothing) if number => Ready::Numbers(Box::new(Smoothed::new(model, smoothing)?)),
+            Self::Vote(voting) => Ready::Classes(Box::new(Vote::new(model, *voting)?)),
+            Self::Extension(extending) => Ready::Classes(Box::new(Extend::new(model, extending)?)),
+            Self::Smooth(smoothing) => Ready::Classes(Box::new(Smooth::new(model, smoothing)?)),
+        })
+    }
+
+    /// In words, for a line such as "prediction: ...".
+    #[must_use]
+    pub fn describe(&self, task: Task) -> String {
+        match (task, self) {
+            (Task::Regression, Self::Vote(voting)) => voting.describe_mean(),
+            (Task::Regression, Self::Extension(extending)) => extending.describe_numbers(),
+            _ => self.to_string(),
+        }
+    }
+}
+
+/// A classifier made ready: for classes, or for numbers.
+#[derive(Debug)]
+pub(super) enum Ready {
+    Classes(Box<dyn Decide>),
+    Numbers(Box<dyn Estimate>),
+}
+
+impl Ready {
+    /// What predicts classes.
+    pub(super) fn classes(&self) -> Result<&dyn Decide> {
         match self {
-            Self::Vote(voting) => Ok(Box::new(Vote::new(model, *voting)?)),
-            Self::Extension(extending) => Ok(Box::new(Extend::new(model, extending)?)),
-            Self::Smooth(smoothing) => Ok(Box::new(Smooth::new(model, smoothing)?)),
+            Self::Classes(decide) => Ok(&**decide),
+            Self::Numbers(_) => Err(Error::data("the model predicts numbers, and has no classes")),
+        }
+    }
+
+    /// What predicts numbers.
+    pub(super) fn numbers(&self) -> Result<&dyn Estimate> {
+        match self {
+            Self::Numbers(estimate) => Ok(&**estimate),
+            Self::Classes(_) => Err(Error::data("the model predicts classes, and no numbers")),
+        }
+    }
+
+    /// The training rows of the model, mapped and indexed.
+    pub(super) fn index<'a>(&'a self, model: &Model) -> Result<&'a NeighbourIndex> {
+        match self {
+            Self::Classes(decide) => decide.index(model),
+            Self::Numbers(estimate) => estimate.index(model),
         }
     }
 }

@@ -22,7 +22,8 @@ use serde::{Deserialize, Serialize};
 pub struct Extending {
     /// The share of the upper extension.
     pub alpha: f64,
-    /// The constant `L` that squared distances are multiplied by: 1 where the values were learned together with the metric.
+    /// The constant `L` that squared distances are multiplied by: 1 where the values were learned together with the metric. Where
+    /// numbers are predicted, distances themselves are, and it is the Lipschitz constant of the function.
     pub constant: f64,
     /// How values become probabilities, where that was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -37,6 +38,17 @@ impl std::fmt::Display for Extending {
 }
 
 impl Extending {
+    /// Of numbers, with this Lipschitz constant.
+    pub(super) fn of_numbers(alpha: f64, constant: f64) -> Self {
+        Self { alpha, constant, calibration: None }
+    }
+
+    /// In words, where numbers are predicted.
+    pub(super) fn describe_numbers(&self) -> String {
+        let alpha = if self.alpha == 0.5 { String::new() } else { format!(", alpha {}", self.alpha) };
+        format!("the Lipschitz extension of the smoothed numbers (constant {:.4}{alpha})", self.constant)
+    }
+
     /// The paper's, of values that were learned together with the metric.
     pub(crate) fn learned() -> Self {
         Self { alpha: 0.5, constant: 1.0, calibration: None }

@@ -17,9 +17,9 @@ pub(super) struct Fold {
     pub(super) part: Part,
     pub(super) metric: Metric,
     slack: Option<Vec<f64>>,
-    /// The rows that it has not seen, and their classes.
+    /// The rows that it has not seen, and their labels.
     pub(super) queries: Matrix,
-    pub(super) truth: Vec<u32>,
+    pub(super) truth: Labels,
     /// How much each of them counts, where not all count the same.
     pub(super) weights: Option<Vec<f64>>,
 }
@@ -58,7 +58,7 @@ impl HeldOut {
             if matches!(fit.outcome.status, Status::Interrupted | Status::TimeLimit) {
                 break;
             }
-            let truth = test.iter().map(|&i| data.y.codes()[i]).collect();
+            let truth = data.y.select(&test);
             let queries = data.x.select_rows(&test);
             let weights = data.weights.map(|w| test.iter().map(|&i| w[i]).collect());
             out.push(Fold { part, metric: fit.metric, slack: fit.slack, queries, truth, weights });
@@ -83,7 +83,7 @@ impl HeldOut {
             let function = ExtensionFunction::new(scaled(rows, constant), training.y.clone(), margins, alpha)?;
             let queries = scaled(fold.metric.transform(&fold.queries)?, constant);
             values.extend_from_slice(function.values(&queries)?.as_slice());
-            truth.extend_from_slice(&fold.truth);
+            truth.extend_from_slice(fold.truth.codes());
         }
         Ok((Matrix::from_vec(truth.len(), self.classes, values)?, truth))
     }

@@ -12,6 +12,7 @@
 //! | `extension` | the paper's function: the Lipschitz extension of the values on the training rows |
 //! | `counterfactual` | [`Counterfactual`]: the nearest row that is predicted as another class |
 //! | `smooth` | a smooth function of the distances to the training rows |
+//! | `number` | the same three where numbers are predicted |
 //! | `sparse` | [`SparseModel`]: the vote of the nearest rows, of rows that stay sparse |
 //! | `nearest` | the nearest rows, for classifiers that do not search them themselves |
 //! | `held_out` | a method fitted on folds, for what has to be chosen or calibrated on rows that it has not seen |
@@ -24,6 +25,7 @@ mod extension;
 mod foresee;
 mod held_out;
 mod nearest;
+mod number;
 mod predictor;
 mod recipe;
 mod rows;
@@ -48,20 +50,20 @@ use crate::neighbours::Neighbours;
 use crate::prepare::Preparation;
 use crate::problem::Certificate;
 use crate::robust::{Norm, Radius, Space};
-use crate::{Error, Labels, Matrix, Metric, Result};
-use classifier::{Asked, Decide, Mapped};
+use crate::{Error, Labels, Matrix, Metric, Result, Task};
+use classifier::{Asked, Decide, Mapped, Ready};
 use serde::{Deserialize, Serialize};
 
-/// Prepared training rows and their classes.
+/// Prepared training rows and their labels.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct TrainingRows {
     /// The rows after preparation, before the metric's map.
     pub x: Matrix,
-    /// Their classes.
+    /// Their classes, or the numbers that are predicted.
     pub y: Labels,
     /// The values of the learned function on the rows, where there is one: `1 - xi` for the row's own class, its negative for
-    /// every other. Where it is below zero the function holds the label for wrong.
+    /// every other. Where it is below zero the function holds the label for wrong. Of numbers, these after they were smoothed.
     pub values: Option<Vec<f64>>,
     /// The terms of the smooth function, where there is one.
     pub terms: Option<Terms>,
@@ -79,7 +81,8 @@ impl TrainingRows {
     /// The slack `xi` of each row: none where there is no learned function.
     #[must_use]
     pub fn slack(&self) -> Option<Vec<f64>> {
-        self.values.as_ref().map(|values| values.iter().map(|v| 1.0 - v).collect())
+        let values = self.values.as_ref().filter(|_| self.y.numbers().is_none());
+        values.map(|values| values.iter().map(|v| 1.0 - v).collect())
     }
 
     /// Where row `i` stood, for messages: `line 12`, or `row 12` where the source has no lines (rows counted from 1).
@@ -103,7 +106,7 @@ impl TrainingRows {
             return Err(Error::shape("lines of the training rows", n, self.lines.len()));
         }
         if let Some(terms) = &self.terms {
-            terms.check(n, self.y.classes().len())?;
+            terms.check(n, if self.y.numbers().is_some() { 1 } else { self.y.classes().len() })?;
         }
         let Some(values) = &self.values else { return Ok(()) };
         if values.len() != n {
@@ -127,9 +130,11 @@ pub struct Model {
     pub spec: Spec,
     /// The same as the fit had it: with the solver that was taken, its tolerance and its limit.
     pub used: Spec,
+    /// Whether it predicts classes or numbers.
+    pub task: Task,
     /// From raw columns to a matrix.
     pub preparation: Preparation,
-    /// The class names.
+    /// The class names; of numbers, the strata of the training rows ([`Labels`]).
     pub classes: Vec<String>,
     /// How many training rows each class had.
     pub class_counts: Vec<usize>,
@@ -193,6 +198,7 @@ impl Model {
         Ok(Self {
             spec,
             used,
+            task: Task::Classification,
             preparation,
             classes,
             class_counts,
@@ -218,6 +224,7 @@ impl Model {
         if rows.y.classes() != self.classes {
             return Err(Error::data("the training rows have other classes than the model"));
         }
+        self.task = rows.y.task();
         self.training = Some(rows);
         Ok(self)
     }
@@ -239,7 +246,7 @@ impl Model {
     /// If it was stored without them.
     pub fn training_rows(&self) -> Result<&TrainingRows> {
         self.training.as_ref().ok_or_else(|| {
-            Error::data("the model was stored without its training rows: it can map rows but not predict classes")
+            Error::data("the model was stored without its training rows: it can map rows but not predict")
         })
     }
 
@@ -263,7 +270,24 @@ impl Model {
     /// # Errors
     /// As [`Self::transform`]; or if the model was stored without its training rows.
     pub fn predict<'a>(&self, rows: impl Into<Rows<'a>>) -> Result<Vec<u32>> {
-        self.ready()?.predict(&self.map(rows.into())?)
+        self.ready()?.classes()?.predict(&self.map(rows.into())?)
+    }
+
+    /// The number of each row, of a model of numbers.
+    ///
+    /// # Errors
+    /// As [`Self::predict`]; or if the model predicts classes.
+    pub fn estimate<'a>(&self, rows: impl Into<Rows<'a>>) -> Result<Vec<f64>> {
+        self.ready()?.numbers()?.predict(&self.map(rows.into())?)
+    }
+
+    /// The least and the largest number that any row may get that is less than `length` from each row, by this norm: certified
+    /// bounds, of a model of numbers.
+    ///
+    /// # Errors
+    /// As [`Self::estimate`]; or if the length is negative, or cannot be measured there ([`Self::certify`]).
+    pub fn ranges<'a>(&self, rows: impl Into<Rows<'a>>, radius: Radius, length: f64) -> Result<Vec<(f64, f64)>> {
+        number::ranges(self.ready()?.numbers()?, &self.map(rows.into())?, radius, length)
     }
 
     /// The probability of each class, a row per row and a column per class: shares of the neighbours' votes, or the calibrated
@@ -272,7 +296,7 @@ impl Model {
     /// # Errors
     /// As [`Self::predict`].
     pub fn shares<'a>(&self, rows: impl Into<Rows<'a>>) -> Result<Option<Matrix>> {
-        self.ready()?.shares(&self.map(rows.into())?)
+        self.ready()?.classes()?.shares(&self.map(rows.into())?)
     }
 
     /// The class of each row with what it rests on: the neighbours that voted or the values of the function, the shares of the
@@ -281,7 +305,7 @@ impl Model {
     /// # Errors
     /// As [`Self::predict`].
     pub fn explain<'a>(&self, rows: impl Into<Rows<'a>>) -> Result<Vec<Prediction>> {
-        self.ready()?.explain(&self.map(rows.into())?)
+        self.ready()?.classes()?.explain(&self.map(rows.into())?)
     }
 
     /// The class of each row with what it rests on, and how far the row may move before the class can change: certified
@@ -290,7 +314,7 @@ impl Model {
     /// # Errors
     /// As [`Self::predict`]; or if nothing can be certified about this model's classifier, such as a weighted vote.
     pub fn radii<'a>(&self, rows: impl Into<Rows<'a>>) -> Result<Vec<Certified>> {
-        certified(&*self.ready()?, &self.map(rows.into())?)
+        certified(self.ready()?.classes()?, &self.map(rows.into())?)
     }
 
     /// The class of each row, and the radius that is asked for: a row that moves by less keeps its class.
@@ -299,7 +323,7 @@ impl Model {
     /// As [`Self::radii`]; or if this radius cannot be told, such as one in the units of the input where no column is a
     /// number.
     pub fn certify<'a>(&self, rows: impl Into<Rows<'a>>, radius: Radius) -> Result<Vec<(u32, f64)>> {
-        certify(&*self.ready()?, &self.map(rows.into())?, radius)
+        certify(self.ready()?.classes()?, &self.map(rows.into())?, radius)
     }
 
     /// For each row the nearest one by this norm that is predicted as another class, where only columns of numbers change: on the
@@ -314,7 +338,7 @@ impl Model {
         norm: Norm,
         space: Space,
     ) -> Result<Vec<Option<Counterfactual>>> {
-        counterfactual::find(&*self.ready()?, &self.map(rows.into())?, norm, space)
+        counterfactual::find(self.ready()?.classes()?, &self.map(rows.into())?, norm, space)
     }
 
     /// The `k` nearest training rows of each row in the learned distance, nearest first; of equally near ones the lower row number
@@ -326,7 +350,7 @@ impl Model {
         self.ready()?.index(self)?.query(&self.transform(rows)?, k)
     }
 
-    fn ready(&self) -> Result<Box<dyn Decide>> {
+    fn ready(&self) -> Result<Ready> {
         self.classifier.ready(self)
     }
 

@@ -1,4 +1,4 @@
-use super::classifier::{Certified, Decide};
+use super::classifier::{Certified, Ready};
 use super::counterfactual::{self, Counterfactual};
 use super::{Model, Rows};
 use crate::classify::Prediction;
@@ -31,7 +31,7 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct Predictor {
     model: Arc<Model>,
-    decide: Box<dyn Decide>,
+    ready: Ready,
 }
 
 impl Predictor {
@@ -41,8 +41,8 @@ impl Predictor {
     /// If the model was stored without its training rows, or these cannot be searched.
     pub fn new(model: impl Into<Arc<Model>>) -> Result<Self> {
         let model = model.into();
-        let decide = model.ready()?;
-        Ok(Self { model, decide })
+        let ready = model.ready()?;
+        Ok(Self { model, ready })
     }
 
     /// The model.
@@ -73,7 +73,23 @@ impl Predictor {
     /// # Errors
     /// As [`Model::predict`].
     pub fn predict<'a>(&self, rows: impl Into<Rows<'a>>) -> Result<Vec<u32>> {
-        self.decide.predict(&self.model.map(rows.into())?)
+        self.ready.classes()?.predict(&self.model.map(rows.into())?)
+    }
+
+    /// As [`Model::estimate`].
+    ///
+    /// # Errors
+    /// As [`Model::estimate`].
+    pub fn estimate<'a>(&self, rows: impl Into<Rows<'a>>) -> Result<Vec<f64>> {
+        self.ready.numbers()?.predict(&self.model.map(rows.into())?)
+    }
+
+    /// As [`Model::ranges`].
+    ///
+    /// # Errors
+    /// As [`Model::ranges`].
+    pub fn ranges<'a>(&self, rows: impl Into<Rows<'a>>, radius: Radius, length: f64) -> Result<Vec<(f64, f64)>> {
+        super::number::ranges(self.ready.numbers()?, &self.model.map(rows.into())?, radius, length)
     }
 
     /// As [`Model::explain`].
@@ -81,7 +97,7 @@ impl Predictor {
     /// # Errors
     /// As [`Model::explain`].
     pub fn explain<'a>(&self, rows: impl Into<Rows<'a>>) -> Result<Vec<Prediction>> {
-        self.decide.explain(&self.model.map(rows.into())?)
+        self.ready.classes()?.explain(&self.model.map(rows.into())?)
     }
 
     /// As [`Model::shares`].
@@ -89,7 +105,7 @@ impl Predictor {
     /// # Errors
     /// As [`Model::shares`].
     pub fn shares<'a>(&self, rows: impl Into<Rows<'a>>) -> Result<Option<Matrix>> {
-        self.decide.shares(&self.model.map(rows.into())?)
+        self.ready.classes()?.shares(&self.model.map(rows.into())?)
     }
 
     /// As [`Model::radii`].
@@ -97,7 +113,7 @@ impl Predictor {
     /// # Errors
     /// As [`Model::radii`].
     pub fn radii<'a>(&self, rows: impl Into<Rows<'a>>) -> Result<Vec<Certified>> {
-        super::certified(&*self.decide, &self.model.map(rows.into())?)
+        super::certified(self.ready.classes()?, &self.model.map(rows.into())?)
     }
 
     /// As [`Model::certify`].
@@ -105,7 +121,7 @@ impl Predictor {
     /// # Errors
     /// As [`Model::certify`].
     pub fn certify<'a>(&self, rows: impl Into<Rows<'a>>, radius: Radius) -> Result<Vec<(u32, f64)>> {
-        super::certify(&*self.decide, &self.model.map(rows.into())?, radius)
+        super::certify(self.ready.classes()?, &self.model.map(rows.into())?, radius)
     }
 
     /// As [`Model::counterfactuals`].
@@ -118,7 +134,7 @@ impl Predictor {
         norm: Norm,
         space: Space,
     ) -> Result<Vec<Option<Counterfactual>>> {
-        counterfactual::find(&*self.decide, &self.model.map(rows.into())?, norm, space)
+        counterfactual::find(self.ready.classes()?, &self.model.map(rows.into())?, norm, space)
     }
 
     /// As [`Model::neighbours`].
@@ -126,6 +142,6 @@ impl Predictor {
     /// # Errors
     /// As [`Model::neighbours`].
     pub fn neighbours<'a>(&self, rows: impl Into<Rows<'a>>, k: usize) -> Result<Neighbours> {
-        self.decide.index(&self.model)?.query(&self.model.transform(rows)?, k)
+        self.ready.index(&self.model)?.query(&self.model.transform(rows)?, k)
     }
 }

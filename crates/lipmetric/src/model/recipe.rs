@@ -1,6 +1,6 @@
 use super::classifier::{Classifier, ClassifierSpec};
 use super::vote::Voting;
-use super::{Model, Provenance, Terms, TrainingRows, extension, smooth};
+use super::{Model, Provenance, Terms, TrainingRows, extension, number, smooth};
 use crate::classify::{K, SmoothSpec, Validation, Weights, best_k, judge_k, usual_ks};
 use crate::helpers::Helpers;
 use crate::method::{Fit, Method, Serves, Spec, Training, Triplet};
@@ -166,7 +166,12 @@ impl<'a> Recipe<'a> {
         let used = self.spec.used(&training)?;
         let learned = Provenance { spec: self.spec.clone(), used, outcome: fit.outcome };
         let classes = (y.classes().to_vec(), y.counts());
-        let values = fit.slack.map(|slack| slack.iter().map(|xi| 1.0 - xi).collect());
+        let values = match (&classifier, y.numbers()) {
+            (Classifier::Extension(extending), Some(numbers)) => {
+                Some(number::smoothed(&fit.metric.transform(&x)?, numbers, extending)?)
+            }
+            _ => fit.slack.map(|slack| slack.iter().map(|xi| 1.0 - xi).collect()),
+        };
         let rows = TrainingRows { values, terms, lines, ..TrainingRows::new(x, y) };
         let model = Model::new(learned, fit.metric, preparation, classes, classifier)?.with_training(rows)?;
         match fit.certificate {
@@ -186,6 +191,10 @@ impl<'a> Recipe<'a> {
             ClassifierSpec::Vote { k, weights } => {
                 let (fit, voting) = self.fit_for_votes(training, k, weights, observer)?;
                 (fit, Classifier::Vote(voting), None)
+            }
+            ClassifierSpec::Extension { alpha, .. } if training.y.numbers().is_some() => {
+                let (fit, extending) = number::fit_extension(self.spec, training, alpha, observer)?;
+                (fit, Classifier::Extension(extending), None)
             }
             ClassifierSpec::Extension { alpha, calibrate } => {
                 let (fit, extending) = extension::fit(self.spec, training, (alpha, calibrate), observer)?;

@@ -8,11 +8,12 @@ use crate::data::holdouts;
 use crate::method::{Fit, Method, Serves, Spec, Training};
 use crate::neighbours::NeighbourIndex;
 use crate::solver::{Observer, Progress};
-use crate::{Error, Labels, Matrix, Result};
+use crate::{Error, Labels, Matrix, Result, Task};
 use serde::{Deserialize, Serialize};
 
 /// A smooth function of the distances to the training rows: `f_c(x) = sum_j A_jc exp(-d(x, x_j) / l)` for each class, fitted by
-/// kernel ridge to 1 for a row's own class and -1 for the others. The class of the largest value is predicted.
+/// kernel ridge to 1 for a row's own class and -1 for the others. The class of the largest value is predicted. Where numbers are
+/// predicted there is one function, fitted to them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Smoothing {
@@ -25,9 +26,16 @@ pub struct Smoothing {
     pub terms: usize,
     /// A Lipschitz constant of every class's function, in the learned distance.
     pub lipschitz: f64,
+    /// What is added to the function: the mean of the numbers that are predicted, 0 for classes.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub offset: f64,
     /// How values become probabilities; nothing where no rows could be held out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calibration: Option<Calibration>,
+}
+
+fn is_zero(value: &f64) -> bool {
+    *value == 0.0
 }
 
 impl std::fmt::Display for Smoothing {
@@ -46,7 +54,7 @@ impl std::fmt::Display for Smoothing {
 pub struct Terms {
     /// Which training rows have one, in ascending order.
     pub rows: Vec<usize>,
-    /// The coefficients: a row per term, a column per class.
+    /// The coefficients: a row per term, a column per class, or one where numbers are predicted.
     pub coefficients: Matrix,
 }
 
@@ -81,19 +89,22 @@ const HELD: (f64, usize) = (0.1, 2000);
 struct Judged {
     tried: Vec<Smoothness>,
     said: Vec<Said>,
-    truth: Vec<u32>,
+    truth: Option<Labels>,
     weights: Vec<f64>,
     how: &'static str,
 }
 
 impl Judged {
     fn new(tried: Vec<Smoothness>, how: &'static str) -> Self {
-        Self { tried, said: Vec::new(), truth: Vec::new(), weights: Vec::new(), how }
+        Self { tried, said: Vec::new(), truth: None, weights: Vec::new(), how }
     }
 
     /// Adds what is said of more rows.
     fn add(&mut self, said: Vec<Said>, labels: &Labels, weights: Option<Vec<f64>>) -> Result<()> {
-        self.truth.extend_from_slice(labels.codes());
+        match &mut self.truth {
+            Some(truth) => truth.append(labels),
+            none => *none = Some(labels.clone()),
+        }
         self.weights.extend(weights.unwrap_or_else(|| vec![1.0; labels.len()]));
         if self.said.is_empty() {
             self.said = said;
@@ -107,6 +118,15 @@ impl Judged {
             all.radii.extend(more.radii);
         }
         Ok(())
+    }
+}
+
+impl Judged {
+    /// How the values of a setting become probabilities; of classes alone.
+    fn calibration(&self, at: usize) -> Result<Option<Calibration>> {
+        let truth = self.truth.as_ref().filter(|truth| truth.numbers().is_none());
+        let fit = |truth: &Labels| Calibration::fit(&self.said[at].values, truth.codes(), truth.classes().len());
+        truth.map(fit).transpose()
     }
 }
 
@@ -134,16 +154,15 @@ pub(super) fn fit(
             judged_by_landmarks(&mapped, training, asked, chosen.map_or(asked.unjudged(), |(at, _)| judged.tried[at]))?;
         chosen = picked(&judged);
     }
-    let classes = training.y.classes().len();
     let (smoothness, calibration) = match chosen {
-        Some((at, accuracy)) => {
-            fit.outcome.notes.push(format!(
-                "bandwidth and ridge of the smooth function were chosen {}: it predicts {:.1} % of these rows correctly",
-                judged.how,
-                100.0 * accuracy
-            ));
-            let values = &judged.said[at].values;
-            (judged.tried[at], Some(Calibration::fit(values, &judged.truth, classes)?))
+        Some((at, score)) => {
+            let worth = match training.y.task() {
+                Task::Regression => format!("R2 on these rows is {score:.3}"),
+                Task::Classification => format!("it predicts {:.1} % of these rows correctly", 100.0 * score),
+            };
+            let how = judged.how;
+            fit.outcome.notes.push(format!("bandwidth and ridge of the smooth function were chosen {how}: {worth}"));
+            (judged.tried[at], judged.calibration(at)?)
         }
         None => (asked.unjudged(), None),
     };
@@ -185,13 +204,14 @@ fn finish(
         smoothness,
         terms: centres.len(),
         lipschitz: function.lipschitz(),
+        offset: function.offset(),
         calibration,
     };
     Ok((smoothing, Terms::new(centres, function.coefficients().clone())))
 }
 
 fn picked(judged: &Judged) -> Option<(usize, f64)> {
-    (!judged.truth.is_empty()).then(|| smooth::pick(&judged.said, &judged.truth, &judged.weights))
+    judged.truth.as_ref().map(|truth| smooth::pick(&judged.said, truth, &judged.weights))
 }
 
 /// Each row of a sample by all others: right where the metric has not seen the labels.
@@ -220,9 +240,8 @@ fn judged_on_folds(held_out: &HeldOut, asked: SmoothSpec) -> Result<Judged> {
         let (within, spread) = (points.squared_within(), points.spread());
         let sample = Sample { within: &within, spread, labels: training.y, weights: weights.as_deref() };
         let queries = points.squared_distances(&fold.metric.transform(&fold.queries)?);
-        let truth = Labels::from_codes(training.y.classes().to_vec(), fold.truth.clone())?;
-        let counts = smooth::row_weights(&truth, fold.weights.as_deref(), asked.balanced);
-        judged.add(sample.at(&queries, &judged.tried)?, &truth, counts)?;
+        let counts = smooth::row_weights(&fold.truth, fold.weights.as_deref(), asked.balanced);
+        judged.add(sample.at(&queries, &judged.tried)?, &fold.truth, counts)?;
     }
     Ok(judged)
 }
@@ -260,6 +279,16 @@ fn part_weights(training: &Training<'_>, labels: &Labels, rows: &[usize], asked:
     smooth::row_weights(labels, given.as_deref(), asked.balanced)
 }
 
+/// The function of a model.
+pub(super) fn function(model: &Model, smoothing: &Smoothing) -> Result<SmoothFunction> {
+    let rows = model.training_rows()?;
+    let Some(terms) = &rows.terms else {
+        return Err(Error::data("the model has no coefficients, by which its smooth function predicts"));
+    };
+    let centres = model.metric.transform(&rows.x.select_rows(&terms.rows))?;
+    Ok(SmoothFunction::new(&centres, terms.coefficients.clone(), smoothing.bandwidth)?.above(smoothing.offset))
+}
+
 /// The function of a model, made ready.
 #[derive(Debug)]
 pub(super) struct Smooth {
@@ -271,15 +300,14 @@ pub(super) struct Smooth {
 impl Smooth {
     pub(super) fn new(model: &Model, smoothing: &Smoothing) -> Result<Self> {
         let rows = model.training_rows()?;
-        let Some(terms) = &rows.terms else {
-            return Err(Error::data("the model has no coefficients, by which its smooth function predicts"));
-        };
         if smoothing.calibration.as_ref().is_some_and(|c| !c.fits(rows.y.classes().len())) {
             return Err(Error::data("the calibration of the probabilities is not one of the model's classes"));
         }
-        let centres = model.metric.transform(&rows.x.select_rows(&terms.rows))?;
-        let function = SmoothFunction::new(&centres, terms.coefficients.clone(), smoothing.bandwidth)?;
-        Ok(Self { function, calibration: smoothing.calibration.clone(), nearest: Nearest::default() })
+        Ok(Self {
+            function: function(model, smoothing)?,
+            calibration: smoothing.calibration.clone(),
+            nearest: Nearest::default(),
+        })
     }
 
     fn share(&self, values: &[f64]) -> Vec<f64> {

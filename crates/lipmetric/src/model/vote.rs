@@ -31,6 +31,18 @@ impl std::fmt::Display for Voting {
 }
 
 impl Voting {
+    /// In words, where numbers are predicted.
+    pub(super) fn describe_mean(self) -> String {
+        let weighted = match self.weights {
+            Weights::Uniform => "",
+            Weights::Distance => ", weighted by the inverse of their distances",
+        };
+        match self.k {
+            1 => "the number of the nearest training row".to_owned(),
+            k => format!("the mean of the {k} nearest training rows{weighted}"),
+        }
+    }
+
     /// The nearest row alone.
     pub(crate) fn nearest() -> Self {
         Self { k: 1, weights: Weights::Uniform }

@@ -1,6 +1,6 @@
 use super::parsed::cell_text;
 use super::{Columns, LabelColumn, Roles, Schema, suspect};
-use crate::data::Table;
+use crate::data::{Table, Task};
 use crate::{Error, Labels, Result};
 
 /// A label with more different values than this, on more than half of the rows, is taken for a measurement.
@@ -39,7 +39,7 @@ impl Dataset {
     ///
     /// # Errors
     /// If a column cannot be told or read (see [`Schema::infer`]), all rows are of one class, or the label is a different
-    /// value on most rows: then it is a measurement, not a class.
+    /// value on most rows: then it is a measurement, not a class ([`Roles::task`]).
     pub fn read(table: &Table, roles: &Roles) -> Result<Self> {
         let kept;
         let mut skipped = 0;
@@ -55,9 +55,19 @@ impl Dataset {
             }
         }
         let (schema, columns, mut notes) = Schema::infer_noted(table, roles)?;
-        let labels = schema.labels(table)?;
-        check_classes(table, &schema, &labels)?;
-        notes.extend(suspect::of_labels(schema.label.as_ref().map_or("", |l| &l.name), &labels));
+        let labels = match roles.task {
+            Task::Regression => {
+                let targets = schema.targets(table)?;
+                targets.check_two_classes().map_err(|e| Error::data(format!("{}: {e}", table.origin)))?;
+                targets
+            }
+            Task::Classification => {
+                let labels = schema.labels(table)?;
+                check_classes(table, &schema, &labels)?;
+                notes.extend(suspect::of_labels(schema.label.as_ref().map_or("", |l| &l.name), &labels));
+                labels
+            }
+        };
         match skipped {
             0 => {}
             1 => notes.push("1 row without a label is left out".to_owned()),
@@ -106,8 +116,10 @@ fn check_classes(table: &Table, schema: &Schema, labels: &Labels) -> Result<()> 
     let (classes, rows) = (labels.classes().len(), labels.len());
     if classes > MANY_CLASSES && 2 * classes > rows {
         let name = schema.label.as_ref().map_or("", |l| l.name.as_str());
+        let numbers = labels.classes().iter().all(|c| schema.notation.number(c).is_some());
+        let regression = if numbers { "; to predict a number, say `task = regression`" } else { "" };
         return Err(Error::data(format!(
-            "{origin}: column `{name}` has {classes} different values on {rows} rows, so it is hardly a class; {remedy}"
+            "{origin}: column `{name}` has {classes} different values on {rows} rows, so it is hardly a class; {remedy}{regression}"
         )));
     }
     Ok(())

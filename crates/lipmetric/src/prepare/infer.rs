@@ -5,7 +5,7 @@ use super::parsed::{Parsed, cell_text};
 use super::schema::{Encoding, Feature, Kind, LabelColumn, Schema};
 use super::similar::similar;
 use super::suspect::{self, Suspicion};
-use crate::data::{Column, Table, Values, excerpt};
+use crate::data::{Column, Table, Task, Values, excerpt};
 use crate::{Error, Result};
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -65,6 +65,8 @@ pub struct Roles {
     pub notation: Notation,
     /// Leave out rows without a label instead of refusing them.
     pub skip_unlabelled: bool,
+    /// Whether the label is a class or a number to predict.
+    pub task: Task,
 }
 
 impl Schema {

@@ -1,7 +1,7 @@
 use super::columns::{Cells, Columns};
 use super::notation::Notation;
 use super::parsed::{Parsed, cell_text, codes};
-use crate::data::{Column, Table, number};
+use crate::data::{Column, Table, excerpt, number};
 use crate::{Error, Labels, Result};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -196,6 +196,25 @@ impl Schema {
             }
         }
         Ok(Labels::from_names(names))
+    }
+
+    /// The numbers in the label's column of a table, for a model that predicts numbers.
+    ///
+    /// # Errors
+    /// If there is no such column, or a cell is missing or no number.
+    pub fn targets(&self, table: &Table) -> Result<Labels> {
+        let name = &self.label_column(table)?.name;
+        let read = |(i, cell): (usize, String)| {
+            self.notation.number(&cell).ok_or_else(|| {
+                Error::data(format!(
+                    "{}, column `{name}`: the target `{}` is not a number; correct the cell, name another column with the parameter \
+                     `label`, or predict classes with `task = classification`",
+                    table.place(i),
+                    excerpt(&cell)
+                ))
+            })
+        };
+        Labels::from_numbers(self.label_names(table)?.into_iter().enumerate().map(read).collect::<Result<_>>()?)
     }
 
     /// The labels of a table as codes of given classes: those of a model. A label that is none of them gets a class of

@@ -100,7 +100,8 @@ pub(super) fn of_labels(name: &str, labels: &Labels) -> Vec<String> {
     let fractions = |c: &String| crate::data::number(c).is_some_and(|v| v.fract() != 0.0);
     if labels.classes().len() > 10 && labels.classes().iter().any(fractions) {
         notes.push(format!(
-            "column `{name}` has {} different numbers with fractions: each is taken for a class, but it looks like a measurement",
+            "column `{name}` has {} different numbers with fractions: each is taken for a class, but it looks like a measurement; \
+             to predict a number, say `task = regression`",
             labels.classes().len()
         ));
     }

@@ -217,6 +217,11 @@ impl Ball {
         self.norm.length(&step)
     }
 
+    /// How far a step of this length moves the mapped row, at most.
+    pub(crate) fn to_learned(&self, length: f64) -> f64 {
+        if length == 0.0 { 0.0 } else { length / self.factor }
+    }
+
     /// What a radius in the learned distance is worth in this ball: a step that is shorter moves the mapped row by less. It is
     /// how a classifier that knows a radius in the learned distance alone has one in every norm.
     pub(crate) fn of_learned(&self, radius: f64) -> f64 {

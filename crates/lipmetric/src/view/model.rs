@@ -5,7 +5,7 @@ use crate::evaluate::statistics::share_band;
 use crate::method::{Choice, Judged, Method, MetricKind};
 use crate::model::{Classifier, Rows, TrainingRows};
 use crate::robust::{Norm, Radius, Space};
-use crate::{Matrix, Metric, Model, Result};
+use crate::{Error, Matrix, Metric, Model, Result, Task};
 use serde::{Deserialize, Serialize};
 
 /// All that a page about a model shows.
@@ -139,6 +139,9 @@ impl ModelView {
     /// # Errors
     /// If a decomposition fails or the rows cannot be measured.
     pub fn of(model: &Model, source: impl Into<String>, history: History) -> Result<Self> {
+        if model.task == Task::Regression {
+            return Err(Error::data("pages show classes, and the model predicts numbers"));
+        }
         let names = model.preparation.feature_names();
         let total: usize = model.class_counts.iter().sum();
         let largest = model.class_counts.iter().copied().max().unwrap_or(0);

@@ -26,6 +26,7 @@ mod lipschitz_values;
 mod model;
 mod options;
 mod prepare;
+mod regression;
 mod rivals;
 mod robust;
 mod robust_exact;

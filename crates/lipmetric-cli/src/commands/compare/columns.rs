@@ -5,15 +5,18 @@ use crate::method::options::{self, Given};
 use crate::method::{LipArgs, Method, PredictionArgs, start_from};
 use crate::rivals::RivalArgs;
 use clap::{Parser, ValueEnum};
-use lipmetric::Metric;
 use lipmetric::method::{Choose, Solver, Spec, TradeOff};
 use lipmetric::model::ClassifierSpec;
 use lipmetric::problem::Slack;
+use lipmetric::{Metric, Task};
 use std::path::PathBuf;
 
 /// The columns without `--methods`: the paper's, Lip^D and Lip^I by the paper's classifier, and what `fit` does by default.
 pub(super) const USUAL: [&str; 11] =
     ["lip-d", "lip-d-p", "lip-i", "lip-i-p", "nn", "lmnn", "mcml", "nca", "lip-d-f", "lip-i-f", "auto"];
+
+/// The same with `--task regression`.
+pub(super) const USUAL_FOR_NUMBERS: [&str; 4] = ["nn", "mlkr", "agop", "auto"];
 
 /// After how many iterations the paper's ADMM is stopped: see docs/paper.md.
 const PAPER_STEPS: usize = 10;
@@ -197,11 +200,11 @@ impl Column {
     }
 
     /// How the column predicts.
-    pub(super) fn classifier(&self, spec: &Spec, shared: &PredictionArgs) -> Result<ClassifierSpec> {
+    pub(super) fn classifier(&self, spec: &Spec, task: Task, shared: &PredictionArgs) -> Result<ClassifierSpec> {
         let own = match self.suffix {
             Suffix::Function => self.own.prediction.or(&PredictionArgs::extension()),
             _ => self.own.prediction.or(shared),
         };
-        own.classifier(spec, false).map_err(|e| self.wrong(&e))
+        own.classifier(spec, task, false).map_err(|e| self.wrong(&e))
     }
 }

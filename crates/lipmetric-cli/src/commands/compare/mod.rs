@@ -9,7 +9,7 @@ mod table;
 
 use super::shared::SplitArgs;
 use crate::failure::{Failure, Result};
-use crate::input::{PrepareArgs, ReadArgs, RoleArgs};
+use crate::input::{PrepareArgs, ReadArgs, RoleArgs, TaskArgs};
 use crate::method::time_limit;
 use crate::output;
 use crate::outputs;
@@ -17,7 +17,8 @@ use crate::pages::{self, PageArgs};
 use crate::radius::CertifiedArgs;
 use crate::session::Session;
 use beside::PaperReport;
-use columns::{Column, Own, Shared, USUAL, column};
+use columns::{Column, Own, Shared, USUAL, USUAL_FOR_NUMBERS, column};
+use lipmetric::Task;
 use lipmetric::data::Table;
 use lipmetric::evaluate::{Analysis, Certification, Comparison, Entry, Protocol};
 use lipmetric::method::Spec;
@@ -62,8 +63,11 @@ pub(crate) struct Args {
     /// The methods, separated by commas: lip-d, lip-d-p, lip-d-f, lip-i, lip-i-p, lip-i-f, lip, lip-local, lip-robust, nn,
     /// lmnn, lmml, mcml, nca, agop, arml, auto; options of one column follow it after colons, as in lip-i:c=0.1:slack=pair or
     /// nca:loss=log
+    /// [with --task regression: nn, mlkr, agop, auto]
     #[arg(long, value_parser = column, value_delimiter = ',', value_name = "METHODS", default_values = USUAL)]
     methods: Vec<Column>,
+    #[command(flatten)]
+    task: TaskArgs,
     #[command(flatten)]
     all: Own,
     #[command(flatten)]
@@ -110,6 +114,17 @@ pub(crate) struct Args {
     pages: PageArgs,
 }
 
+impl Args {
+    /// The columns: those that were asked for, or the usual ones of the task.
+    fn columns(&self) -> Vec<Column> {
+        let usual = self.methods.iter().map(|column| column.text.as_str()).eq(USUAL);
+        if usual && self.task.task() == Task::Regression {
+            return USUAL_FOR_NUMBERS.iter().filter_map(|name| column(name).ok()).collect();
+        }
+        self.methods.clone()
+    }
+}
+
 /// A comparison and what belongs to it.
 struct Outcome<'a> {
     comparison: Comparison,
@@ -130,16 +145,30 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
     if let Some(output) = &args.output {
         outputs::check("--output", output, &inputs)?;
     }
-    let against = reference(args)?;
+    let (task, methods) = (args.task.task(), args.columns());
+    let against = reference(args, &methods)?;
     let asked = certification(args)?;
-    let shared = Shared::new(&args.all, &args.methods)?;
-    let specs = args.methods.iter().map(|column| column.spec(&shared)).collect::<Result<Vec<_>>>()?;
-    let predict = |(column, spec): (&Column, &Spec)| column.classifier(spec, &args.all.prediction);
-    let classifiers = args.methods.iter().zip(&specs).map(predict).collect::<Result<Vec<_>>>()?;
-    let starts = args.methods.iter().map(|column| column.start(&shared)).collect::<Result<Vec<_>>>()?;
+    if task == Task::Regression {
+        let of_classes =
+            [("--radius", asked.is_some()), ("--paper", args.paper), ("--report, --plots", args.pages.wanted())];
+        if let Some((option, _)) = of_classes.into_iter().find(|o| o.1) {
+            return Err(Failure::Usage(format!(
+                "{option}: this is about classes, of which --task regression has none"
+            )));
+        }
+        if args.data.is_empty() {
+            return Err(Failure::Usage(
+                "--task regression: name the files to compare on; the bundled data have classes".to_owned(),
+            ));
+        }
+    }
+    let shared = Shared::new(&args.all, &methods)?;
+    let specs = methods.iter().map(|column| column.spec(&shared)).collect::<Result<Vec<_>>>()?;
+    let predict = |(column, spec): (&Column, &Spec)| column.classifier(spec, task, &args.all.prediction);
+    let classifiers = methods.iter().zip(&specs).map(predict).collect::<Result<Vec<_>>>()?;
+    let starts = methods.iter().map(|column| column.start(&shared)).collect::<Result<Vec<_>>>()?;
     let subjects = subjects(args, session)?;
-    let entries: Vec<Entry<'_>> = args
-        .methods
+    let entries: Vec<Entry<'_>> = methods
         .iter()
         .zip(specs.iter().zip(&classifiers).zip(&starts))
         .map(|(column, ((spec, classifier), start))| Entry {
@@ -160,7 +189,7 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
         other => other?,
     };
     let analysis =
-        if entries.len() > 1 { Some(Analysis::of(&comparison, &args.methods[against].title, LEVEL)?) } else { None };
+        if entries.len() > 1 { Some(Analysis::of(&comparison, &methods[against].title, LEVEL)?) } else { None };
     let outcome =
         Outcome { comparison, analysis, protocol, classifiers, specs: &specs, seconds: begun.elapsed().as_secs_f64() };
     if args.pages.wanted() {
@@ -250,16 +279,16 @@ fn drawn_ranks(methods: &[String], ranks: &[f64], width: usize) -> String {
 }
 
 /// Which column the others are held against; columns that have the same name are refused.
-fn reference(args: &Args) -> Result<usize> {
-    for (i, column) in args.methods.iter().enumerate() {
-        if args.methods[..i].iter().any(|c| c.title == column.title) {
+fn reference(args: &Args, methods: &[Column]) -> Result<usize> {
+    for (i, column) in methods.iter().enumerate() {
+        if methods[..i].iter().any(|c| c.title == column.title) {
             return Err(Failure::Usage(format!("--methods: `{}` is there twice", column.title)));
         }
     }
     match &args.against {
-        None => Ok(args.methods.iter().position(|c| c.is("nn")).unwrap_or(0)),
-        Some(name) => args.methods.iter().position(|c| c.is(name)).ok_or_else(|| {
-            let known: Vec<&str> = args.methods.iter().map(|c| c.text.as_str()).collect();
+        None => Ok(methods.iter().position(|c| c.is("nn")).unwrap_or(0)),
+        Some(name) => methods.iter().position(|c| c.is(name)).ok_or_else(|| {
+            let known: Vec<&str> = methods.iter().map(|c| c.text.as_str()).collect();
             Failure::Usage(format!("--against: `{name}` is none of the columns {}", known.join(", ")))
         }),
     }
@@ -274,7 +303,7 @@ fn subjects(args: &Args, session: &Session) -> Result<Vec<Dataset>> {
         .map(|name| {
             let table = load(name, args)?;
             session.detail(format!("{name}: {} rows", table.rows()));
-            Ok(args.roles.read(&table, session)?.named(name))
+            Ok(args.roles.read(&table, args.task.task(), session)?.named(name))
         })
         .collect()
 }

@@ -5,7 +5,7 @@ use super::{Args, Outcome};
 use crate::failure::Failure;
 use crate::method::options::{self, Given};
 use lipmetric::classify::K;
-use lipmetric::evaluate::{Analysis, Cell, Comparison, Trial};
+use lipmetric::evaluate::{Analysis, Cell, Comparison, Errors, Trial};
 use lipmetric::method::{Method, Spec};
 use lipmetric::model::ClassifierSpec;
 use lipmetric::prepare::Dataset;
@@ -89,6 +89,9 @@ struct SplitReport<'a> {
     /// `confusion[true class][predicted class]`.
     confusion: Option<&'a [Vec<usize>]>,
     refused: Option<String>,
+    /// Where numbers are predicted; `accuracy` is then R2.
+    #[serde(flatten)]
+    errors: Option<Errors>,
     /// At each of `radii`.
     #[serde(skip_serializing_if = "<[f64]>::is_empty")]
     certified: &'a [f64],
@@ -178,6 +181,7 @@ fn splits(cell: &Cell) -> impl Iterator<Item = SplitReport<'_>> {
             c_max: outcome.and_then(|o| o.c_max),
             confusion: done.map(|t| t.confusion.counts()),
             refused: trial.as_ref().err().map(refusal),
+            errors: done.and_then(|t| t.errors),
             certified: done.map_or(&[], |t| &t.certified),
         }
     })

@@ -6,6 +6,7 @@ use super::{Args, Outcome};
 use crate::method::options;
 use crate::output::{counted, short};
 use crate::radius::CertifiedArgs;
+use lipmetric::Task;
 use lipmetric::classify::K;
 use lipmetric::evaluate::{Comparison, Summary};
 use lipmetric::method::Spec;
@@ -139,7 +140,8 @@ fn caption(outcome: &Outcome<'_>, args: &Args) -> String {
     };
     let others = outcome.classifiers.iter().any(|c| !is_usual(c, usual));
     let unless = if others { " unless a line below says otherwise" } else { "" };
-    let what = args.rank_by.map_or("accuracy".to_owned(), |radius| {
+    let plain = if args.task.task() == Task::Regression { "explained variance (R2)" } else { "accuracy" };
+    let what = args.rank_by.map_or(plain.to_owned(), |radius| {
         format!("certified accuracy at radius {} ({})", short(radius), args.certified.describe())
     });
     let mut text = format!(

@@ -1,7 +1,7 @@
 //! The function for given rows and settings.
 
 use super::kernel::{Points, laplace_of};
-use super::ridge::{Ridge, counted, per_class, targets};
+use super::ridge::{Ridge, Wanted, counted};
 use super::{Landmarks, SmoothFunction, draw};
 use crate::{Error, Labels, Matrix, Result};
 use serde::{Deserialize, Serialize};
@@ -111,15 +111,15 @@ pub(crate) fn fit(
         let function = found.into_iter().next().ok_or_else(|| Error::data("there is no setting to fit with"))?;
         return Ok(Fitted { centres, function });
     }
-    let classes = labels.classes().len();
     let bandwidth = smoothness.width * Points::new(mapped).spread();
     let centres = counted(weights).unwrap_or_else(|| (0..mapped.rows()).collect());
     let weights: Option<Vec<f64>> = weights.map(|w| centres.iter().map(|&i| w[i]).collect());
     let (rows, labels) = (mapped.select_rows(&centres), labels.select(&centres));
     let kernel = laplace_of(&Points::new(&rows).squared_within(), bandwidth);
-    let solved = Ridge::new(&kernel, &targets(labels.codes(), classes), weights.as_deref(), smoothness.ridge)?;
-    let coefficients = per_class(solved.coefficients, classes);
-    Ok(Fitted { function: SmoothFunction::new(&rows, coefficients, bandwidth)?, centres })
+    let wanted = Wanted::new(&labels, weights.as_deref());
+    let solved = Ridge::new(&kernel, &wanted.targets, weights.as_deref(), smoothness.ridge)?;
+    let coefficients = wanted.per_class(solved.coefficients);
+    Ok(Fitted { function: SmoothFunction::new(&rows, coefficients, bandwidth)?.above(wanted.offset), centres })
 }
 
 /// The functions for settings of one width and several ridges, with landmarks where there are many rows.
@@ -153,11 +153,14 @@ pub(crate) fn fit_landmarks(
     if tried.iter().any(|s| s.width != first.width) {
         return Err(Error::parameter("width", "landmarks are fitted for one width at a time"));
     }
-    let classes = labels.classes().len();
+    let wanted = Wanted::new(labels, weights);
     let rows = mapped.select_rows(&draw(labels, count, seed)?);
     let bandwidth = first.width * Points::new(mapped).spread();
-    let system = Landmarks::new(&Points::new(&rows), mapped, &targets(labels.codes(), classes), weights, bandwidth);
-    let one = |s: &Smoothness| SmoothFunction::new(&rows, per_class(system.solve(s.ridge)?, classes), bandwidth);
+    let system = Landmarks::new(&Points::new(&rows), mapped, &wanted.targets, weights, bandwidth);
+    let one = |s: &Smoothness| {
+        let coefficients = wanted.per_class(system.solve(s.ridge)?);
+        Ok(SmoothFunction::new(&rows, coefficients, bandwidth)?.above(wanted.offset))
+    };
     tried.iter().map(one).collect()
 }
 

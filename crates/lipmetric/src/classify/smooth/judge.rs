@@ -2,7 +2,7 @@
 
 use super::fit::Smoothness;
 use super::kernel::{laplace_into, laplace_of, laplace_upper};
-use super::ridge::{Ridge, largest, per_class, targets};
+use super::ridge::{Ridge, Wanted, largest};
 use crate::{Labels, Matrix, Result, linalg};
 use rayon::prelude::*;
 use std::cell::Cell;
@@ -58,8 +58,8 @@ pub(crate) struct Sample<'a> {
 }
 
 impl Sample<'_> {
-    fn targets(&self) -> Matrix {
-        targets(self.labels.codes(), self.labels.classes().len())
+    fn wanted(&self) -> Wanted {
+        Wanted::new(self.labels, self.weights)
     }
 
     /// What functions of these settings say of queries with these squared distances to the rows.
@@ -67,7 +67,7 @@ impl Sample<'_> {
     /// # Errors
     /// If a system is singular.
     pub(crate) fn at(&self, queries: &Matrix, tried: &[Smoothness]) -> Result<Vec<Said>> {
-        let (wanted, classes) = (self.targets(), self.labels.classes().len());
+        let wanted = self.wanted();
         let of_width = |width: &f64| -> Result<Vec<(usize, Said)>> {
             let bandwidth = width * self.spread;
             let mut room = ROOM.take();
@@ -76,11 +76,11 @@ impl Sample<'_> {
             let Scratch { within, kernel, system } = &mut room;
             let one = |(at, smoothness): (usize, &Smoothness)| -> Result<(usize, Said)> {
                 let spare = std::mem::take(system);
-                let solved = Ridge::in_memory(spare, within, &wanted, self.weights, smoothness.ridge)?;
+                let solved = Ridge::in_memory(spare, within, &wanted.targets, self.weights, smoothness.ridge)?;
                 let coefficients;
                 (coefficients, *system) = solved.into_parts();
-                let values = per_class(linalg::product(kernel, &coefficients), classes);
-                let radii = radii(kernel, &per_class(coefficients, classes), &values, bandwidth);
+                let values = wanted.told(linalg::product(kernel, &coefficients));
+                let radii = wanted.radii(kernel, &wanted.per_class(coefficients), &values, bandwidth);
                 Ok((at, Said { radii, values }))
             };
             let said = tried.iter().enumerate().filter(|(_, s)| s.width == *width).map(one).collect();
@@ -104,14 +104,14 @@ impl Sample<'_> {
     /// # Errors
     /// If a system is singular.
     pub(crate) fn left_out(&self, tried: &[Smoothness]) -> Result<Vec<Said>> {
-        let (wanted, classes) = (self.targets(), self.labels.classes().len());
+        let wanted = self.wanted();
         let one = |smoothness: &Smoothness| -> Result<Said> {
             let bandwidth = smoothness.width * self.spread;
             let kernel = laplace_of(self.within, bandwidth);
-            let solved = Ridge::new(&kernel, &wanted, self.weights, smoothness.ridge)?;
-            let values = per_class(solved.left_out(&wanted), classes);
-            let coefficients = per_class(solved.coefficients, classes);
-            let radius = |i: usize| radius(kernel.row(i), Some(i), &coefficients, largest(values.row(i)), bandwidth);
+            let solved = Ridge::new(&kernel, &wanted.targets, self.weights, smoothness.ridge)?;
+            let values = wanted.told(solved.left_out(&wanted.targets));
+            let coefficients = wanted.per_class(solved.coefficients);
+            let radius = |i: usize| wanted.radius(kernel.row(i), Some(i), &coefficients, values.row(i), bandwidth);
             Ok(Said { radii: (0..values.rows()).map(radius).collect(), values })
         };
         tried.par_iter().map(one).collect()
@@ -120,7 +120,7 @@ impl Sample<'_> {
 
 /// What [`radius`] gives for every row of a kernel, to rounding: `P - N` is the difference of two values, and `P + N` a product of
 /// the kernel and the sizes of the differences of the coefficients.
-fn radii(kernel: &Matrix, coefficients: &Matrix, values: &Matrix, bandwidth: f64) -> Vec<f64> {
+pub(super) fn radii(kernel: &Matrix, coefficients: &Matrix, values: &Matrix, bandwidth: f64) -> Vec<f64> {
     let classes = coefficients.cols();
     let top: Vec<usize> = (0..values.rows()).map(|q| largest(values.row(q)) as usize).collect();
     let mut out = vec![0.0; values.rows()];
@@ -170,8 +170,9 @@ pub(super) fn radius(kernel: &[f64], without: Option<usize>, coefficients: &Matr
 }
 
 /// Of the settings that predict held-out rows no worse than the best by more than one standard error of the paired difference,
-/// the one with the largest median radius; of equal ones the first. With it, the part of the rows that it predicts correctly.
-pub(crate) fn pick(said: &[Said], truth: &[u32], weights: &[f64]) -> (usize, f64) {
+/// the one with the largest median radius; of equal ones the first. With it, the part of the rows that it predicts correctly or, of
+/// numbers, R2.
+pub(crate) fn pick(said: &[Said], truth: &Labels, weights: &[f64]) -> (usize, f64) {
     let hits: Vec<Vec<f64>> = said.iter().map(|s| hits(&s.values, truth)).collect();
     let total: f64 = weights.iter().sum();
     let mean = |row: &[f64]| row.iter().zip(weights).map(|(h, w)| h * w).sum::<f64>() / total.max(f64::MIN_POSITIVE);
@@ -192,9 +193,23 @@ pub(crate) fn pick(said: &[Said], truth: &[u32], weights: &[f64]) -> (usize, f64
     (chosen.0, means.get(chosen.0).copied().unwrap_or(0.0))
 }
 
-/// Which rows are predicted correctly, as ones and zeros.
-fn hits(values: &Matrix, truth: &[u32]) -> Vec<f64> {
-    truth.iter().enumerate().map(|(i, &t)| f64::from(u8::from(largest(values.row(i)) == t))).collect()
+/// Which rows are predicted correctly, as ones and zeros; of numbers, how well each is, so that the mean is R2.
+fn hits(values: &Matrix, truth: &Labels) -> Vec<f64> {
+    if let Some(numbers) = truth.numbers() {
+        return explained(values.as_slice(), numbers);
+    }
+    let codes = truth.codes().iter().enumerate();
+    codes.map(|(i, &t)| f64::from(u8::from(largest(values.row(i)) == t))).collect()
+}
+
+/// One less the squared error of each number, as a part of their variance: the mean of it is R2. All of them are 0 where the numbers
+/// are the same.
+pub(crate) fn explained(told: &[f64], truth: &[f64]) -> Vec<f64> {
+    let n = truth.len() as f64;
+    let mean = truth.iter().sum::<f64>() / n;
+    let variance = truth.iter().map(|t| (t - mean).powi(2)).sum::<f64>() / n;
+    let one = |(v, t): (&f64, &f64)| if variance > 0.0 { 1.0 - (v - t).powi(2) / variance } else { 0.0 };
+    told.iter().zip(truth).map(one).collect()
 }
 
 /// The median, of an even number the upper one; zero of none.
@@ -262,6 +277,7 @@ mod tests {
             said([true, true, true, true], 0.3),
             said([false, false, false, true], 0.9),
         ];
-        assert_eq!(pick(&all, &[0; 4], &[1.0; 4]), (1, 1.0));
+        let truth = Labels::from_codes(vec!["a".to_owned(), "b".to_owned()], vec![0; 4]).unwrap();
+        assert_eq!(pick(&all, &truth, &[1.0; 4]), (1, 1.0));
     }
 }

@@ -21,10 +21,10 @@ mod ridge;
 
 pub(crate) use fit::{EXACT_ROWS, Fitted, LANDMARKS, SEED, fit, fit_all, fit_landmarks};
 pub use fit::{SmoothSpec, Smoothness};
-pub(crate) use judge::{Said, Sample, median, pick, usual};
+pub(crate) use judge::{Said, Sample, explained, median, pick, usual};
 pub(crate) use kernel::{Points, laplace_of};
 pub(crate) use landmarks::{Landmarks, draw};
-pub(crate) use ridge::{Ridge, balanced, largest, per_class, row_weights, targets};
+pub(crate) use ridge::{Ridge, Wanted, balanced, largest, row_weights};
 
 use crate::neighbours::check_finite;
 use crate::{Error, Matrix, Result, linalg};
@@ -54,6 +54,8 @@ pub struct SmoothFunction {
     points: Points,
     coefficients: Matrix,
     bandwidth: f64,
+    /// What is added to all values.
+    offset: f64,
 }
 
 impl SmoothFunction {
@@ -72,7 +74,36 @@ impl SmoothFunction {
         if !(bandwidth > 0.0 && bandwidth.is_finite()) {
             return Err(Error::parameter("bandwidth", format!("{bandwidth} is not a positive number")));
         }
-        Ok(Self { points: Points::new(centres), coefficients, bandwidth })
+        Ok(Self { points: Points::new(centres), coefficients, bandwidth, offset: 0.0 })
+    }
+
+    /// The same with a number added to all values, such as the mean of what is to be predicted.
+    #[must_use]
+    pub fn above(self, offset: f64) -> Self {
+        Self { offset, ..self }
+    }
+
+    /// What is added to all values.
+    #[must_use]
+    pub fn offset(&self) -> f64 {
+        self.offset
+    }
+
+    /// How much the values of the first function may change, up or down, if a query moves by less than this far: `S (exp(r / l) - 1)`
+    /// at most, where `S` is the sum of the sizes of its terms, as each is multiplied by `exp(r / l)` at most; and no more than the
+    /// Lipschitz constant times `r`.
+    ///
+    /// # Errors
+    /// As [`Self::values`].
+    pub fn changes(&self, queries: &Matrix, radius: f64) -> Result<Vec<f64>> {
+        let n = self.points.len();
+        let most = self.lipschitz() * radius;
+        let growth = (radius / self.bandwidth).exp_m1();
+        self.each_block(queries, |kernel, count, _| {
+            let size =
+                |row: &[f64]| row.iter().enumerate().map(|(j, k)| k * self.coefficients[(j, 0)].abs()).sum::<f64>();
+            kernel.chunks_exact(n).take(count).map(|row| (size(row) * growth).min(most)).collect()
+        })
     }
 
     /// The bandwidth `l`.
@@ -109,6 +140,9 @@ impl SmoothFunction {
             let n = self.points.len();
             linalg::gemm_nn(&mut values, kernel, self.coefficients.as_slice(), BLOCK, classes, n);
             values.truncate(count * classes);
+            if self.offset != 0.0 {
+                values.iter_mut().for_each(|v| *v += self.offset);
+            }
             values
         })?;
         Matrix::from_vec(queries.rows(), classes, rows)

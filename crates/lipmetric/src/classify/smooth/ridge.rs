@@ -5,7 +5,7 @@ use crate::{Error, Labels, Matrix, Result};
 
 /// What the function is fitted to: 1 for a row's own class and -1 for every other. With two classes there is one column, for the
 /// second class; that of the first is its negative.
-pub(crate) fn targets(codes: &[u32], classes: usize) -> Matrix {
+pub(super) fn targets(codes: &[u32], classes: usize) -> Matrix {
     let columns = columns(classes);
     let mut out = Matrix::zeros(codes.len(), columns);
     for (i, &code) in codes.iter().enumerate() {
@@ -18,12 +18,12 @@ pub(crate) fn targets(codes: &[u32], classes: usize) -> Matrix {
 }
 
 /// Columns of [`targets`].
-pub(crate) fn columns(classes: usize) -> usize {
+fn columns(classes: usize) -> usize {
     if classes == 2 { 1 } else { classes }
 }
 
 /// A column per class, from the columns of [`targets`].
-pub(crate) fn per_class(values: Matrix, classes: usize) -> Matrix {
+fn per_class(values: Matrix, classes: usize) -> Matrix {
     if columns(classes) != 1 {
         return values;
     }
@@ -32,6 +32,90 @@ pub(crate) fn per_class(values: Matrix, classes: usize) -> Matrix {
         out.row_mut(i).copy_from_slice(&[-values[(i, 0)], values[(i, 0)]]);
     }
     out
+}
+
+/// What a function is fitted to, and how what it says is told.
+#[derive(Debug, Clone)]
+pub(crate) struct Wanted {
+    /// A row per row.
+    pub(crate) targets: Matrix,
+    /// None where numbers are wanted.
+    classes: Option<usize>,
+    /// What the function is added to: the mean of numbers.
+    pub(crate) offset: f64,
+    /// A small change of the numbers: a tenth of their standard deviation.
+    pub(crate) change: f64,
+}
+
+/// A small change, as a part of the standard deviation.
+const SMALL: f64 = 0.1;
+
+impl Wanted {
+    /// Of labels, of which rows count by these weights.
+    pub(crate) fn new(labels: &Labels, weights: Option<&[f64]>) -> Self {
+        let Some(numbers) = labels.numbers() else {
+            let classes = labels.classes().len();
+            return Self {
+                targets: targets(labels.codes(), classes),
+                classes: Some(classes),
+                offset: 0.0,
+                change: 0.0,
+            };
+        };
+        let weight = |i: usize| weights.map_or(1.0, |w| w[i]);
+        let total: f64 = (0..numbers.len()).map(weight).sum::<f64>().max(f64::MIN_POSITIVE);
+        let offset = numbers.iter().enumerate().map(|(i, v)| weight(i) * v).sum::<f64>() / total;
+        let mut targets = Matrix::zeros(numbers.len(), 1);
+        targets.as_mut_slice().iter_mut().zip(numbers).for_each(|(t, v)| *t = v - offset);
+        let squares: f64 = targets.as_slice().iter().enumerate().map(|(i, t)| weight(i) * t * t).sum();
+        Self { targets, classes: None, offset, change: SMALL * (squares / total).sqrt() }
+    }
+
+    /// A column per class, of what has the targets' columns; of numbers it is the one column.
+    pub(crate) fn per_class(&self, values: Matrix) -> Matrix {
+        match self.classes {
+            Some(classes) => per_class(values, classes),
+            None => values,
+        }
+    }
+
+    /// What functions say: a column per class, or the numbers.
+    pub(crate) fn told(&self, values: Matrix) -> Matrix {
+        let mut told = self.per_class(values);
+        if self.offset != 0.0 {
+            told.as_mut_slice().iter_mut().for_each(|v| *v += self.offset);
+        }
+        told
+    }
+
+    /// How far a row may move: before its class can change, or its number by a little. `kernel` is that to the centres, one of
+    /// which may have no part.
+    pub(crate) fn radius(
+        &self,
+        kernel: &[f64],
+        without: Option<usize>,
+        coefficients: &Matrix,
+        values: &[f64],
+        bandwidth: f64,
+    ) -> f64 {
+        match self.classes {
+            Some(_) => super::judge::radius(kernel, without, coefficients, largest(values), bandwidth),
+            None => {
+                let terms = kernel.iter().enumerate().filter(|(j, _)| without != Some(*j));
+                let size: f64 = terms.map(|(j, k)| k * coefficients[(j, 0)].abs()).sum();
+                bandwidth * (self.change / size).ln_1p()
+            }
+        }
+    }
+
+    /// The same for every row of a kernel, to rounding.
+    pub(crate) fn radii(&self, kernel: &Matrix, coefficients: &Matrix, values: &Matrix, bandwidth: f64) -> Vec<f64> {
+        if self.classes.is_some() {
+            return super::judge::radii(kernel, coefficients, values, bandwidth);
+        }
+        let one = |q: usize| self.radius(kernel.row(q), None, coefficients, values.row(q), bandwidth);
+        (0..values.rows()).map(one).collect()
+    }
 }
 
 /// The class of the largest value; of equal ones the first.

@@ -1,10 +1,10 @@
 use super::super::start::coordinates;
-use super::super::{Agop, Euclidean, Fit, LipLocal, Lmnn, Loss, Method, MetricKind, Nca, Training, values};
+use super::super::{Agop, Euclidean, Fit, LipLocal, Lmnn, Loss, Method, MetricKind, Mlkr, Nca, Training, values};
 use super::forms::{Common, Forms};
 use super::mix::mixed;
 use crate::problem::{Diameter, Slack};
 use crate::solver::Observer;
-use crate::{Error, Matrix, Metric, Result, linalg};
+use crate::{Error, Matrix, Metric, Result, Task, linalg};
 use serde::{Deserialize, Serialize};
 
 /// What is chosen from.
@@ -84,9 +84,16 @@ const SHRUNK: f64 = 0.1;
 /// multiplications, and learning both shall take some tenths of a second.
 const CHEAP: usize = 3_000_000;
 const LMNN_STEPS: usize = 100;
+/// Steps of MLKR, which has no certificate and fits noise in the end.
+const MLKR_STEPS: usize = 30;
 
 fn likely() -> Nca {
     Nca::new().loss(Loss::Log)
+}
+
+/// Few steps: what more of them gain on the rows they lose on others.
+fn quick_mlkr() -> Mlkr {
+    Mlkr::new().max_iterations(MLKR_STEPS)
 }
 
 fn near() -> LipLocal {
@@ -96,14 +103,27 @@ fn near() -> LipLocal {
 
 impl Family {
     /// The listed metrics, or where none are listed all that rows of this number and width allow for.
-    pub(in crate::method) fn local(wanted: &[MetricKind], data: &Training<'_>) -> Self {
+    ///
+    /// # Errors
+    /// If one is listed that does not learn from such labels.
+    pub(in crate::method) fn local(wanted: &[MetricKind], data: &Training<'_>) -> Result<Self> {
+        let known = match data.y.task() {
+            Task::Regression => MetricKind::TRIED_FOR_NUMBERS,
+            Task::Classification => MetricKind::TRIED,
+        };
+        if let Some(other) = wanted.iter().find(|m| !known.contains(m)) {
+            let names: Vec<&str> = known.iter().map(|m| m.name()).collect();
+            let message = format!("{} is none for {}; give some of {}", other.name(), data.y.task(), names.join(", "));
+            return Err(Error::parameter("metrics", message));
+        }
         let shares: &'static [f64] = if data.x.cols() <= MIXED { &SHARES } else { &[0.0] };
         if !wanted.is_empty() {
-            return Self::Local(wanted.to_vec(), shares);
+            return Ok(Self::Local(wanted.to_vec(), shares));
         }
         let work = data.x.rows().saturating_mul(data.x.rows()).saturating_mul(data.x.cols());
-        let slow = |kind: &MetricKind| matches!(kind, MetricKind::Nca | MetricKind::Lmnn);
-        Self::Local(MetricKind::TRIED.iter().copied().filter(|kind| work <= CHEAP || !slow(kind)).collect(), shares)
+        let slow = |kind: &MetricKind| matches!(kind, MetricKind::Nca | MetricKind::Lmnn | MetricKind::Mlkr);
+        let tried = known.iter().copied().filter(|kind| work <= CHEAP || !slow(kind)).collect();
+        Ok(Self::Local(tried, shares))
     }
 
     /// What is tried, where an option decides it.
@@ -155,7 +175,7 @@ impl Family {
             Self::Forms(forms) => return forms.members(data, &Common::default(), observer),
         };
         let mut out = Vec::new();
-        for &kind in MetricKind::TRIED.iter().filter(|kind| wanted.contains(kind)) {
+        for &kind in MetricKind::KNOWN.iter().filter(|kind| wanted.contains(kind)) {
             let roster: Vec<Traits> = roster(kind).into_iter().filter(needed).collect();
             if roster.is_empty() {
                 continue;
@@ -186,6 +206,7 @@ impl Family {
             }
             (Self::Local(..), None) if traits.what == MetricKind::Nca => likely().fit(data, observer)?,
             (Self::Local(..), None) if traits.what == MetricKind::Lmnn => Lmnn::new().fit(data, observer)?,
+            (Self::Local(..), None) if traits.what == MetricKind::Mlkr => quick_mlkr().fit(data, observer)?,
             (Self::Local(..), None) => return Euclidean::new().fit(data, observer),
         };
         if euclid == 0.0 {
@@ -237,6 +258,7 @@ fn learned(
         // The folds average over what one part of the rows says of the number of steps.
         MetricKind::Nca => or_plain(likely().fit_by(data, 1, observer)),
         MetricKind::Lmnn => or_plain(Lmnn::new().tolerance(GAP).max_iterations(LMNN_STEPS).fit(data, observer)),
+        MetricKind::Mlkr => or_plain(quick_mlkr().fit(data, observer)),
         _ => vec![within(data)?.metric],
     })
 }
@@ -289,7 +311,7 @@ mod tests {
         let x = Matrix::from_vec(40, 3, (0..120).map(|k| (1.7 * f64::from(k)).sin()).collect()).unwrap();
         let y = Labels::from_names((0..40).map(|i| if x[(i, 0)] + x[(i, 1)] > 0.2 { "a" } else { "b" }));
         let data = Training::new(&x, &y).unwrap();
-        let family = Family::local(&[], &data);
+        let family = Family::local(&[], &data).unwrap();
         let all = family.members(&data, &mut Silent).unwrap();
         assert_eq!(all.len(), 1 + NEAR.len() + ROUNDS + 2);
         let needed = |t: &Traits| t.rounds == Some(2) || matches!(t.what, MetricKind::Within | MetricKind::Lmnn);

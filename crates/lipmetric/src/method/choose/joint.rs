@@ -1,7 +1,7 @@
 //! Metric and function together: votes and smooth functions of every distance, judged on rows that they have not seen.
 
 use super::family::{Family, Member, Traits};
-use super::judge::{Ballot, Candidate, candidates};
+use super::judge::{Ballot, Candidate, Ranking, candidates};
 use super::kept;
 use super::mix::unit;
 use super::score::{Score, Told, goodness};
@@ -65,6 +65,8 @@ pub(super) struct Race {
     pub(super) good: Vec<Vec<f64>>,
     /// The same by the predicted class alone.
     pub(super) right: Vec<Vec<f64>>,
+    /// How far from the truth each row was predicted, where numbers are.
+    pub(super) off: Vec<Vec<f64>>,
     /// The median certified radius of each arm, in the mean over the folds.
     pub(super) radius: Vec<f64>,
     /// What a smooth arm said of each row at first.
@@ -153,6 +155,9 @@ impl<'a> Fold<'a> {
     /// What votes under a distance say of the queries, for each number of neighbours.
     fn votes(&self, candidate: &Candidate, ask: &Ask<'_>) -> Vec<Told> {
         let to = self.mixed(candidate, |d| &d.to);
+        if let Some(numbers) = self.labels.numbers() {
+            return means(numbers, &to, ask);
+        }
         let classes = self.labels.classes().len();
         let one = |q: usize| -> Vec<(u32, Vec<f64>)> {
             let mut out = Vec::with_capacity(ask.neighbours.len());
@@ -187,6 +192,23 @@ impl<'a> Fold<'a> {
         };
         Ok(said.into_iter().map(told).collect())
     }
+}
+
+/// The means of the nearest rows' numbers, for each number of neighbours.
+fn means(numbers: &[f64], to: &Matrix, ask: &Ask<'_>) -> Vec<Told> {
+    let one = |q: usize| -> Vec<f64> {
+        let mut out = Vec::with_capacity(ask.neighbours.len());
+        Ranking::default().each(to.row(q), ask.neighbours, |near, squared| {
+            out.push(ask.weights.mean(near.iter().map(|o| numbers[o.1 as usize]), squared));
+        });
+        out
+    };
+    let rows: Vec<Vec<f64>> = (0..to.rows()).into_par_iter().map(one).collect();
+    let told = |k: usize| {
+        let values = rows.iter().map(|row| row[k]).collect();
+        Told { labels: vec![0; rows.len()], values: Matrix::from_vec(rows.len(), 1, values).ok(), shares: false }
+    };
+    (0..ask.neighbours.len()).map(told).collect()
 }
 
 /// What is told of all rows in one round of folds, arm by arm.
@@ -229,7 +251,8 @@ pub(super) fn judge(
     let mut race = Race::new(n, number, repeats);
     let mut why = "the fit was stopped before a choice was made".to_owned();
     'rounds: for repeat in 0..repeats {
-        let mut round = Round { told: Vec::new(), held: vec![false; n], classes: data.y.classes().len() };
+        let classes = if data.y.numbers().is_some() { 1 } else { data.y.classes().len() };
+        let mut round = Round { told: Vec::new(), held: vec![false; n], classes };
         for (at, split) in folds(data.y, number, seed.wrapping_add(repeat as u64))?.into_iter().enumerate() {
             if repeat == 0 {
                 split.test.iter().for_each(|&i| race.fold[i] = at);
@@ -284,6 +307,7 @@ impl Race {
             given_up: Vec::new(),
             good: Vec::new(),
             right: Vec::new(),
+            off: Vec::new(),
             radius: Vec::new(),
             values: Vec::new(),
             fold: vec![0; n],
@@ -301,6 +325,7 @@ impl Race {
         self.given_up.push(false);
         self.good.push(vec![0.0; n]);
         self.right.push(vec![0.0; n]);
+        self.off.push(vec![0.0; n]);
         self.radius.push(0.0);
         self.values.push(None);
         self.arms.len() - 1
@@ -393,7 +418,7 @@ impl Race {
 
     /// Turns what an arm has gathered into means over the times that each row was held out.
     fn average(&mut self, arm: usize) {
-        for row in [&mut self.good[arm], &mut self.right[arm]] {
+        for row in [&mut self.good[arm], &mut self.right[arm], &mut self.off[arm]] {
             row.iter_mut().zip(&self.times).for_each(|(g, t)| *g /= t.max(1.0));
         }
     }
@@ -444,7 +469,13 @@ impl Race {
             let good = part_goodness(ask.score, told, data, &rows)?;
             for (&i, g) in rows.iter().zip(good) {
                 self.good[arm][i] += g;
-                self.right[arm][i] += f64::from(u8::from(told.labels[i] == data.y.codes()[i]));
+                match (data.y.numbers(), &told.values) {
+                    (Some(numbers), Some(values)) => {
+                        self.right[arm][i] += g;
+                        self.off[arm][i] += (values[(i, 0)] - numbers[i]).abs();
+                    }
+                    _ => self.right[arm][i] += f64::from(u8::from(told.labels[i] == data.y.codes()[i])),
+                }
             }
             if self.arms[arm].smooth() && self.values[arm].is_none() {
                 self.values[arm].clone_from(&told.values);
@@ -466,9 +497,10 @@ impl Race {
 }
 
 fn part_goodness(score: Score, told: &Told, data: &Training<'_>, rows: &[usize]) -> Result<Vec<f64>> {
-    let truth: Vec<u32> = rows.iter().map(|&i| data.y.codes()[i]).collect();
+    let truth = data.y.select(rows);
     let labels = rows.iter().map(|&i| told.labels[i]).collect();
-    let values = told.values.as_ref().filter(|_| score.needs_values()).map(|v| v.select_rows(rows));
+    let values =
+        told.values.as_ref().filter(|_| score.needs_values() || truth.numbers().is_some()).map(|v| v.select_rows(rows));
     goodness(score, &Told { labels, values, shares: told.shares }, &truth)
 }
 

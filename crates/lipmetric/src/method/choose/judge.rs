@@ -208,16 +208,19 @@ pub(super) fn candidates(family: &Family, members: &[Member]) -> Vec<Candidate> 
 pub(super) struct Ballot<'a> {
     codes: &'a [u32],
     poll: Poll,
-    order: Vec<(f64, u32)>,
+    ranking: Ranking,
 }
 
-impl<'a> Ballot<'a> {
-    pub(super) fn new(labels: &'a Labels, weights: Weights) -> Self {
-        Self { codes: labels.codes(), poll: Poll::new(labels.classes().len(), weights), order: Vec::new() }
-    }
+/// The nearest rows of a query, in memory that is used again.
+#[derive(Default)]
+pub(super) struct Ranking {
+    order: Vec<(f64, u32)>,
+    squared: Vec<f64>,
+}
 
-    /// Hands the winner for each number of neighbours to `told`, with the votes.
-    pub(super) fn each(&mut self, squared: &[f64], ks: &[usize], mut told: impl FnMut(u32, &Poll)) {
+impl Ranking {
+    /// Hands the nearest rows, nearest first, and their squared distances to `told`, for each number of neighbours.
+    pub(super) fn each(&mut self, squared: &[f64], ks: &[usize], mut told: impl FnMut(&[(f64, u32)], &[f64])) {
         let most = ks.iter().copied().max().unwrap_or(1).min(squared.len());
         let order = &mut self.order;
         order.clear();
@@ -228,13 +231,27 @@ impl<'a> Ballot<'a> {
             order.truncate(most);
         }
         order.sort_unstable_by(nearer);
-        let squared: Vec<f64> = order.iter().map(|o| o.0).collect();
+        self.squared.clear();
+        self.squared.extend(order.iter().map(|o| o.0));
         for &k in ks {
-            let nearest = &order[..k.min(order.len())];
-            let classes = nearest.iter().map(|o| self.codes[o.1 as usize]);
-            let winner = self.poll.winner(classes, &squared[..nearest.len()]);
-            told(winner, &self.poll);
+            let k = k.min(order.len());
+            told(&order[..k], &self.squared[..k]);
         }
+    }
+}
+
+impl<'a> Ballot<'a> {
+    pub(super) fn new(labels: &'a Labels, weights: Weights) -> Self {
+        Self { codes: labels.codes(), poll: Poll::new(labels.classes().len(), weights), ranking: Ranking::default() }
+    }
+
+    /// Hands the winner for each number of neighbours to `told`, with the votes.
+    pub(super) fn each(&mut self, squared: &[f64], ks: &[usize], mut told: impl FnMut(u32, &Poll)) {
+        let (codes, poll) = (self.codes, &mut self.poll);
+        self.ranking.each(squared, ks, |nearest, squared| {
+            let winner = poll.winner(nearest.iter().map(|o| codes[o.1 as usize]), squared);
+            told(winner, poll);
+        });
     }
 }
 
@@ -367,7 +384,7 @@ mod tests {
         let all = Lip::chosen().slack(Choose::Auto).diameter(Choose::Auto).rank(Choose::Auto);
         let forms = Forms::new(all, &Training::new(&x, &y).unwrap()).unwrap();
         let forms = Family::Forms(Box::new(forms));
-        for family in [Family::local(&[], &Training::new(&x, &y).unwrap()), forms] {
+        for family in [Family::local(&[], &Training::new(&x, &y).unwrap()).unwrap(), forms] {
             let before = held_out(&family, &x, &codes, &test);
             for (at, &row) in test.iter().enumerate() {
                 let mut other = codes.clone();

@@ -9,7 +9,7 @@ use super::{Chooser, Fit, Part, Training, Watch};
 use crate::classify::smooth::{self, Said};
 use crate::classify::{Calibration, KScore, Poll, Smoothness, best_k};
 use crate::data::holdouts;
-use crate::neighbours::NeighbourIndex;
+use crate::neighbours::{NeighbourIndex, Neighbours};
 use crate::solver::Status;
 use crate::{Error, Labels, Matrix, Metric, Result};
 
@@ -28,7 +28,7 @@ struct Held<'a> {
     /// How much each row that is learned from counts.
     given: Option<&'a [f64]>,
     queries: &'a Matrix,
-    truth: &'a [u32],
+    truth: &'a Labels,
     weights: Vec<f64>,
 }
 
@@ -37,7 +37,16 @@ struct Again {
     how: How,
     score: f64,
     accuracy: f64,
+    absolute: Option<f64>,
     calibration: Option<Calibration>,
+}
+
+/// What is told of held-out rows: by the score, by accuracy or R2 and, of numbers, how far off it is in the mean.
+#[derive(Clone, Copy)]
+struct Worth {
+    score: f64,
+    accuracy: f64,
+    absolute: Option<f64>,
 }
 
 /// Chooses on a sample between the best distance for votes and the best for smooth functions by rows that neither has seen.
@@ -98,7 +107,7 @@ fn told_again(choice: &mut Choice, race: &Race, arm: usize, again: &Again, rows:
         How::Votes(k) => choice.chosen.k = Some(k),
         How::Smooth(smoothness) => choice.chosen.smoothness = Some(smoothness),
     }
-    (choice.estimate, choice.rows) = (again.accuracy, rows);
+    (choice.estimate, choice.absolute_error, choice.rows) = (again.accuracy, again.absolute, rows);
     choice.score = choice.score.map(|_| again.score);
     (choice.folds, choice.repeats) = (1, 1);
 }
@@ -134,7 +143,7 @@ fn learned(
 fn again(arm: &Arm, metric: &Metric, (rest, held): (&Training<'_>, &Training<'_>), ask: &Ask<'_>) -> Result<Again> {
     let (rows, queries) = (metric.transform(rest.x)?, metric.transform(held.x)?);
     let weights = super::joint::row_weights(held, ask.score);
-    let (labels, given, truth) = (rest.y, rest.weights, held.y.codes());
+    let (labels, given, truth) = (rest.y, rest.weights, held.y);
     let held = Held { ask, rows: &rows, labels, given, queries: &queries, truth, weights };
     match arm.how {
         How::Votes(_) => held.votes(),
@@ -149,43 +158,66 @@ fn plain_votes((rest, held): (&Training<'_>, &Training<'_>), ask: &Ask<'_>) -> R
     }
     let plain = Ask { score: Score::Accuracy, ..*ask };
     let weights = vec![1.0; held.x.rows()];
-    let (labels, truth) = (rest.y, held.y.codes());
+    let (labels, truth) = (rest.y, held.y);
     let held = Held { ask: &plain, rows: rest.x, labels, given: None, queries: held.x, truth, weights };
     Ok(Some(held.votes()?.accuracy))
 }
 
 impl Held<'_> {
-    fn score(&self, told: &Told) -> Result<(f64, f64)> {
+    fn score(&self, told: &Told) -> Result<Worth> {
         let good = goodness(self.ask.score, told, self.truth)?;
         let total: f64 = self.weights.iter().sum();
         let score = good.iter().zip(&self.weights).map(|(g, w)| g * w).sum::<f64>() / total;
-        let hits = told.labels.iter().zip(self.truth).filter(|(a, b)| a == b).count();
-        Ok((score, hits as f64 / self.truth.len().max(1) as f64))
+        let n = self.truth.len().max(1) as f64;
+        if let (Some(numbers), Some(values)) = (self.truth.numbers(), &told.values) {
+            let off: f64 = values.as_slice().iter().zip(numbers).map(|(v, t)| (v - t).abs()).sum();
+            return Ok(Worth { score, accuracy: score, absolute: Some(off / n) });
+        }
+        let hits = told.labels.iter().zip(self.truth.codes()).filter(|(a, b)| a == b).count();
+        Ok(Worth { score, accuracy: hits as f64 / n, absolute: None })
     }
 
     fn votes(&self) -> Result<Again> {
         let ks: Vec<usize> = self.ask.neighbours.iter().copied().filter(|k| *k <= self.labels.len()).collect();
         let most = ks.iter().copied().max().unwrap_or(1);
         let near = NeighbourIndex::new(self.rows.clone())?.query(self.queries, most)?;
-        let (codes, classes) = (self.labels.codes(), self.labels.classes().len());
-        let mut poll = Poll::new(classes, self.ask.weights);
-        let mut found: Vec<(KScore, f64)> = Vec::new();
+        let mut found: Vec<(KScore, Worth)> = Vec::new();
         for &k in &ks {
-            let (mut labels, mut shares) = (Vec::with_capacity(near.len()), vec![0.0; near.len() * classes]);
-            for (q, shares) in shares.chunks_exact_mut(classes.max(1)).enumerate() {
-                let voters = near.indices(q)[..k].iter().map(|&j| codes[j]);
-                labels.push(poll.winner(voters, &near.squared_distances(q)[..k]));
-                poll.shares(shares);
-            }
-            let values = Some(Matrix::from_vec(near.len(), classes, shares)?);
-            let (score, accuracy) = self.score(&Told { labels, values, shares: true })?;
-            found.push((KScore::new(k, score), accuracy));
+            let told = match self.labels.numbers() {
+                Some(numbers) => self.means(&near, numbers, k)?,
+                None => self.polls(&near, k)?,
+            };
+            let worth = self.score(&told)?;
+            found.push((KScore::new(k, worth.score), worth));
         }
         let scores: Vec<KScore> = found.iter().map(|f| f.0).collect();
         let k = best_k(&scores).unwrap_or(1);
-        let (score, accuracy) =
-            found.iter().find(|f| f.0.k == k).map_or((f64::NEG_INFINITY, 0.0), |f| (f.0.accuracy, f.1));
-        Ok(Again { how: How::Votes(k), score, accuracy, calibration: None })
+        let none = Worth { score: f64::NEG_INFINITY, accuracy: 0.0, absolute: None };
+        let Worth { score, accuracy, absolute } = found.iter().find(|f| f.0.k == k).map_or(none, |f| f.1);
+        Ok(Again { how: How::Votes(k), score, accuracy, absolute, calibration: None })
+    }
+
+    /// The votes of so many of the nearest rows.
+    fn polls(&self, near: &Neighbours, k: usize) -> Result<Told> {
+        let (codes, classes) = (self.labels.codes(), self.labels.classes().len());
+        let mut poll = Poll::new(classes, self.ask.weights);
+        let (mut labels, mut shares) = (Vec::with_capacity(near.len()), vec![0.0; near.len() * classes]);
+        for (q, shares) in shares.chunks_exact_mut(classes.max(1)).enumerate() {
+            let voters = near.indices(q)[..k].iter().map(|&j| codes[j]);
+            labels.push(poll.winner(voters, &near.squared_distances(q)[..k]));
+            poll.shares(shares);
+        }
+        Ok(Told { labels, values: Some(Matrix::from_vec(near.len(), classes, shares)?), shares: true })
+    }
+
+    /// The means of their numbers.
+    fn means(&self, near: &Neighbours, numbers: &[f64], k: usize) -> Result<Told> {
+        let one = |q: usize| {
+            let voters = near.indices(q)[..k].iter().map(|&j| numbers[j]);
+            self.ask.weights.mean(voters, &near.squared_distances(q)[..k])
+        };
+        let values = Matrix::from_vec(near.len(), 1, (0..near.len()).map(one).collect())?;
+        Ok(Told { labels: vec![0; near.len()], values: Some(values), shares: false })
     }
 
     /// The ridge is chosen again: that of a sample may not be that of all rows.
@@ -201,8 +233,12 @@ impl Held<'_> {
         let (at, _) = smooth::pick(&said, self.truth, &self.weights);
         let values = said.swap_remove(at).values;
         let labels = (0..values.rows()).map(|i| smooth::largest(values.row(i))).collect();
-        let calibration = Some(Calibration::fit(&values, self.truth, values.cols())?);
-        let (score, accuracy) = self.score(&Told { labels, values: Some(values), shares: false })?;
-        Ok(Again { how: How::Smooth(tried[at]), score, accuracy, calibration })
+        let calibration = match self.truth.numbers() {
+            Some(_) => None,
+            None => Some(Calibration::fit(&values, self.truth.codes(), values.cols())?),
+        };
+        let told = Told { labels, values: Some(values), shares: false };
+        let Worth { score, accuracy, absolute } = self.score(&told)?;
+        Ok(Again { how: How::Smooth(tried[at]), score, accuracy, absolute, calibration })
     }
 }

@@ -35,6 +35,7 @@ use super::parameters::parameters;
 use joint::Ask;
 
 use super::{Fit, Method, ONE_NEIGHBOUR, Part, Serves, Training};
+use crate::classify::{SmoothSpec, Weights};
 use crate::data::holdouts;
 use crate::solver::{Halt, Kept, Observer, Progress, Status, Timed};
 use crate::{Error, Result};
@@ -89,10 +90,14 @@ impl Method for Auto {
         false
     }
 
+    fn takes_numbers(&self) -> bool {
+        true
+    }
+
     fn check(&self) -> Result<()> {
-        match self.metrics.iter().find(|m| !MetricKind::TRIED.contains(m)) {
+        match self.metrics.iter().find(|m| !MetricKind::KNOWN.contains(m)) {
             Some(other) => {
-                let names: Vec<&str> = MetricKind::TRIED.iter().map(|m| m.name()).collect();
+                let names: Vec<&str> = MetricKind::KNOWN.iter().map(|m| m.name()).collect();
                 let message =
                     format!("{} is not chosen by cross-validation; give some of {}", other.name(), names.join(", "));
                 Err(Error::parameter("metrics", message))
@@ -104,9 +109,22 @@ impl Method for Auto {
     fn fit(&self, data: &Training<'_>, observer: &mut dyn Observer) -> Result<Fit> {
         data.check_for(self)?;
         self.check()?;
-        let family = Family::local(&self.metrics, data);
-        let Serves::Function { neighbours, weights, smooth } = data.serves else {
-            return fit(&family, self.seed, data, observer);
+        let family = Family::local(&self.metrics, data)?;
+        if data.y.numbers().is_some() && self.score != Score::Accuracy {
+            let message = format!(
+                "{} is a score of classes; numbers are judged by their squared errors: leave it out",
+                self.score
+            );
+            return Err(Error::parameter("score", message));
+        }
+        let (neighbours, weights, smooth) = match data.serves {
+            Serves::Function { neighbours, weights, smooth } => (neighbours, weights, smooth),
+            Serves::Votes { neighbours, weights } if data.y.numbers().is_some() => (neighbours, weights, None),
+            // The extension is a smooth function, too, and takes the distance that is the best for one.
+            Serves::Extension { .. } if data.y.numbers().is_some() => {
+                (&[][..], Weights::Uniform, Some(SmoothSpec::default()))
+            }
+            _ => return fit(&family, self.seed, data, observer),
         };
         let ask = Ask { neighbours, weights, smooth, score: self.score };
         fit_jointly(&Chooser { family: &family, seed: self.seed }, data, &ask, observer)

@@ -84,6 +84,10 @@ impl Race {
             rows: counts.iter().filter(|w| **w > 0.0).count(),
             folds: self.folds,
             repeats: self.repeats,
+            absolute_error: data
+                .y
+                .numbers()
+                .map(|_| self.standing(&self.off).nested(&counts, |kept| self.rule(&all, &usual, &outside(kept)))),
             neighbours: (!votes.is_empty()).then(|| right.mean(right.best(votes, &counts), &counts)),
             score: (ask.score != Score::Accuracy).then(|| self.standing(&self.good).mean(arm, &weight)),
             tried: self.tried(&right, &counts),
@@ -93,7 +97,7 @@ impl Race {
 
     /// How the values of a smooth arm become probabilities, by those on rows that it had not seen.
     pub(super) fn calibration(&self, arm: usize, data: &Training<'_>) -> Result<Option<Calibration>> {
-        let Some(values) = &self.values[arm] else { return Ok(None) };
+        let Some(values) = self.values[arm].as_ref().filter(|_| data.y.numbers().is_none()) else { return Ok(None) };
         let rows: Vec<usize> = (0..self.times.len()).filter(|&i| self.times[i] > 0.0).collect();
         let truth: Vec<u32> = rows.iter().map(|&i| data.y.codes()[i]).collect();
         Calibration::fit(&values.select_rows(&rows), &truth, values.cols()).map(Some)

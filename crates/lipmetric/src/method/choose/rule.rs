@@ -22,6 +22,8 @@ pub enum MetricKind {
     Nca,
     /// Large margin nearest neighbours.
     Lmnn,
+    /// Metric learning for kernel regression.
+    Mlkr,
     /// Lip^D.
     LipD,
     /// Lip^I.
@@ -31,6 +33,12 @@ pub enum MetricKind {
 impl MetricKind {
     /// The learned distances that [`Auto`](super::Auto) tries beside the Euclidean one.
     pub const TRIED: &'static [Self] = &[Self::Within, Self::LipLocal, Self::Agop, Self::Nca, Self::Lmnn];
+
+    /// All that can be asked for: of classes, and of numbers.
+    pub const KNOWN: &'static [Self] = &[Self::Within, Self::LipLocal, Self::Agop, Self::Nca, Self::Lmnn, Self::Mlkr];
+
+    /// Those that are tried where the targets are numbers.
+    pub const TRIED_FOR_NUMBERS: &'static [Self] = &[Self::Agop, Self::Mlkr];
 
     /// Its name, as a file has it.
     #[must_use]
@@ -42,6 +50,7 @@ impl MetricKind {
             Self::Agop => "agop",
             Self::Nca => "nca",
             Self::Lmnn => "lmnn",
+            Self::Mlkr => "mlkr",
             Self::LipD => "lip-d",
             Self::LipI => "lip-i",
         }
@@ -95,6 +104,9 @@ pub struct Choice {
     pub standard_error: f64,
     /// The accuracy of the choice where each fold is predicted by what the other folds would have chosen: not optimistic.
     pub estimate: f64,
+    /// Of numbers, the mean absolute error of the choice, likewise. The other figures are then R2 in the accuracy's place.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub absolute_error: Option<f64>,
     /// How many rows were held out at some time; none where nothing could be judged.
     pub rows: usize,
     /// Into how many folds they were dealt.
@@ -128,6 +140,7 @@ impl Choice {
             reference: 0.0,
             standard_error: 0.0,
             estimate: 0.0,
+            absolute_error: None,
             rows: 0,
             folds: 0,
             repeats: 0,
@@ -189,6 +202,7 @@ pub(super) fn choose(scores: &Scores, usual: Traits) -> (Candidate, Choice) {
         reference: standing.mean(verdict.reference, weight),
         standard_error: verdict.standard_error,
         estimate: standing.nested(weight, |outside| scores.judged(reference, outside).pick),
+        absolute_error: None,
         rows: weight.iter().filter(|w| **w > 0.0).count(),
         folds: scores.folds,
         repeats: scores.repeats,

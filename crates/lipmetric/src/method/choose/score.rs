@@ -1,5 +1,6 @@
 use crate::classify::Calibration;
-use crate::{Error, Matrix, Result};
+use crate::classify::smooth::explained;
+use crate::{Error, Labels, Matrix, Result};
 use serde::{Deserialize, Serialize};
 
 /// What is made as large (or, of a loss, as small) as can be on rows that were not seen.
@@ -7,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Score {
-    /// The part of the rows that is predicted correctly.
+    /// The part of the rows that is predicted correctly; of numbers, R2.
     #[default]
     Accuracy,
     /// The same in the mean over the classes: each counts as much as any other.
@@ -72,7 +73,11 @@ pub(super) struct Told {
 const LEAST: f64 = 1e-15;
 
 /// How good what is told of each row is: its mean over the rows is the score.
-pub(super) fn goodness(score: Score, told: &Told, truth: &[u32]) -> Result<Vec<f64>> {
+pub(super) fn goodness(score: Score, told: &Told, truth: &Labels) -> Result<Vec<f64>> {
+    if let (Some(numbers), Some(values)) = (truth.numbers(), &told.values) {
+        return Ok(explained(values.as_slice(), numbers));
+    }
+    let truth = truth.codes();
     let hits = || told.labels.iter().zip(truth).map(|(a, b)| f64::from(u8::from(a == b))).collect();
     match (score, &told.values) {
         (Score::LogLoss, Some(values)) => {
@@ -111,14 +116,14 @@ mod tests {
     #[test]
     fn the_mean_goodness_is_the_score_itself() {
         let values = Matrix::from_rows(&[[0.8, 0.2], [0.4, 0.6], [0.3, 0.7], [0.6, 0.4]]);
-        let truth = [0, 0, 1, 1];
+        let truth = &Labels::from_names(["a", "a", "b", "b"]);
         let told = Told { labels: vec![0, 1, 1, 0], values: Some(values), shares: true };
-        let loss = goodness(Score::LogLoss, &told, &truth).unwrap();
+        let loss = goodness(Score::LogLoss, &told, truth).unwrap();
         assert_eq!(loss, [0.8_f64.ln(), 0.4_f64.ln(), 0.7_f64.ln(), 0.4_f64.ln()]);
         // Of the four pairs of a row of each class, that of the second row and the fourth is in the wrong order.
-        let places = goodness(Score::Auc, &told, &truth).unwrap();
+        let places = goodness(Score::Auc, &told, truth).unwrap();
         assert_eq!(places, [1.0, 0.5, 1.0, 0.5]);
-        assert_eq!(goodness(Score::Balanced, &told, &truth).unwrap(), [1.0, 0.0, 1.0, 0.0]);
+        assert_eq!(goodness(Score::Balanced, &told, truth).unwrap(), [1.0, 0.0, 1.0, 0.0]);
         assert_eq!("log-loss".parse::<Score>().unwrap(), Score::LogLoss);
         assert!("loss".parse::<Score>().is_err());
     }
@@ -129,7 +134,7 @@ mod tests {
         assert_eq!(placements(&tied, &[0, 1, 1]), [0.5; 3]);
         let values: Vec<f64> = (0..40).flat_map(|i| [5.0 - f64::from(i), f64::from(i) - 5.0]).collect();
         let told = Told { labels: vec![0; 40], values: Matrix::from_vec(40, 2, values).ok(), shares: false };
-        let truth: Vec<u32> = (0..40).map(|i| u32::from(i > 20 || i % 5 == 0)).collect();
+        let truth = Labels::from_names((0..40).map(|i| u32::from(i > 20 || i % 5 == 0).to_string()));
         let loss = goodness(Score::LogLoss, &told, &truth).unwrap();
         let mean = loss.iter().sum::<f64>() / 40.0;
         assert!(mean > -0.69 && mean < 0.0, "{mean}");
