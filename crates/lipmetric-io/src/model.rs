@@ -5,7 +5,7 @@
 //! | `L` | f64, rank x features | the metric's factor: `rho(x, y) = ||L (x - y)||^2` on prepared features (absent where `euclidean` is set: format 3) |
 //! | `train.x` | f64, rows x features | the prepared training rows (absent if the model was stored without them) |
 //! | `train.y` | u32, rows | their classes, as indices into `classes` |
-//! | `train.number` | f64, rows | in its place, the numbers that the model predicts (`task` is `regression`: format 4) |
+//! | `train.number` | f64, rows | in its place, the numbers that the model predicts (`task` is `regression`: format 5) |
 //! | `train.value` | f64, rows | the values of the learned function on them, where there is one |
 //! | `smooth.coefficients` | f64, terms x classes | the coefficients of the smooth function, where there is one |
 //! | `smooth.rows` | u32, terms | the training rows that have a term; absent where all have |
@@ -45,7 +45,7 @@ use std::path::Path;
 use tensors::{Tensor, Tensors, Written, codes, matrix, vector};
 
 /// The format that this program writes, and the newest that it reads.
-pub const FORMAT_VERSION: u32 = 4;
+pub const FORMAT_VERSION: u32 = 5;
 
 /// From this many features on, the Euclidean metric is stored as what it is instead of as its factor `L`. Only such files have
 /// format 3; all others are readable by programs that know format 2.

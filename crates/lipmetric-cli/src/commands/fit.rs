@@ -583,7 +583,7 @@ fn describe_score(model: &Model, choice: &Choice, facts: &mut TextTable) {
     facts.row([name, &value]);
 }
 
-/// The same of numbers: R2, and errors beside those of predicting the mean.
+/// What is expected of predicted numbers: R2, and errors beside those of predicting the mean.
 fn expect_numbers(model: &Model, choice: &Choice, facts: &mut TextTable) {
     facts.row(["R2 on held-out rows", ""]);
     facts.row(["  always the mean", "0"]);
