@@ -25,7 +25,18 @@ HERE = pathlib.Path(__file__).parent / "lipmetric"
 #: Names of classes where the rule (capitals for one word, else capitalised words) gives another.
 CLASSES = {"auto": "AutoMetric"}
 
-#: Methods that learn from numbers alone: the estimators are classifiers.
+#: Classes that predict numbers, and their methods.
+REGRESSORS = {"AutoRegressor": "auto", "AGOPRegressor": "agop", "MLKR": "mlkr"}
+
+#: What these say of themselves.
+NUMBERS = {
+    "AutoRegressor": "A distance and what predicts numbers by it, chosen together by cross-validation: what `lipmetric fit --task "
+    "regression` does.",
+    "AGOPRegressor": "A recursive feature machine for numbers: the metric from the gradients of a smooth function that predicts them.",
+    "MLKR": "Metric learning for kernel regression: small leave-one-out errors of the numbers.",
+}
+
+#: Methods that learn from numbers alone.
 ONLY_NUMBERS = ("mlkr",)
 
 TITLES = {
@@ -157,7 +168,7 @@ def parameters(method: str) -> list[tuple[str, str, str, str]]:
     return list(found.values())
 
 
-def common(method: str, extension: bool) -> list[tuple[str, str, str, str]]:
+def common(method: str, extension: bool, numbers: bool = False) -> list[tuple[str, str, str, str]]:
     """The parameters that are no parameters of the method."""
     out = []
     for name, kind, default, text in COMMON:
@@ -167,8 +178,8 @@ def common(method: str, extension: bool) -> list[tuple[str, str, str, str]]:
             continue
         if extension and name in ("classifier", "k", "weights"):
             continue
-        chosen = method == "auto" and name in ("classifier", "k")
-        out.append((name, kind, "'auto'" if chosen else default, text))
+        chosen = (method == "auto" and name in ("classifier", "k")) or (numbers and name == "k")
+        out.append((name, kind, "'auto'" if chosen else default, text.replace("vote", "mean") if numbers else text))
     return [*CALIBRATED, *out] if extension else out
 
 
@@ -177,13 +188,15 @@ def wrapped(text: str, indent: int) -> str:
     return textwrap.fill(text, 120, initial_indent=pad, subsequent_indent=pad)
 
 
-def estimator(name: str, method: str, title: str, example: str, extension: bool = False) -> str:
+def estimator(name: str, method: str, title: str, example: str, extension: bool = False, numbers: bool = False) -> str:
     """The source of a class."""
-    own, others = parameters(method), common(method, extension)
-    lines = [f"class {name}(MetricLearner):", f'    """{title}', "", "    Parameters", "    ----------"]
+    own, others = parameters(method), common(method, extension, numbers)
+    own = [parameter for parameter in own if not (numbers and parameter[0] == "scoring")]
+    base = "MetricRegressor" if numbers else "MetricLearner"
+    lines = [f"class {name}({base}):", f'    """{title}', "", "    Parameters", "    ----------"]
     for parameter, kind, default, text in own + others:
         lines += [f"    {parameter} : {kind.replace('Callable[[dict[str, Any]], Any]', 'callable')}, default={default}", wrapped(text, 8)]
-    lines += ["", wrapped("The attributes of a fitted estimator are those of :class:`MetricLearner`.", 4), "", "    Examples", "    --------"]
+    lines += ["", wrapped(f"The attributes of a fitted estimator are those of :class:`{base}`.", 4), "", "    Examples", "    --------"]
     lines += [f"    {line}" for line in example.splitlines()]
     names = ", ".join(f'"{p}"' for p, *_ in own)
     lines += ['    """', "", f'    _method = "{method}"', f"    _own = frozenset({{{names}}})" if own else "    _own = frozenset[str]()", ""]
@@ -206,6 +219,16 @@ def example(name: str) -> str:
             "(306, (306,))")
 
 
+def example_of_numbers(name: str) -> str:
+    return (">>> import numpy as np\n"
+            f">>> from lipmetric import {name}\n"
+            ">>> X = np.random.default_rng(0).uniform(-1, 1, (120, 3))\n"
+            ">>> y = np.sin(3 * X[:, 0])\n"
+            f">>> learner = {name}().fit(X[:80], y[:80])\n"
+            ">>> bool(learner.score(X[80:], y[80:]) > 0.8)\n"
+            "True")
+
+
 def entry(text: str) -> str:
     """A cell of a table."""
     return text.replace("|", "\\|")
@@ -220,7 +243,8 @@ def reference(classes: dict[str, tuple[str, str, bool]]) -> str:
     for name, (method, title, extension) in classes.items():
         lines += ["", f"## {name}", "", title, ""]
         shared = {parameter for parameter, *_ in COMMON}
-        own = [*parameters(method), *(p for p in common(method, extension) if p[0] not in shared or (p[0], p[2]) in (("k", "'auto'"), ("classifier", "'auto'")))]
+        numbers = name in REGRESSORS
+        own = [*(p for p in parameters(method) if not (numbers and p[0] == "scoring")), *(p for p in common(method, extension, numbers) if p[0] not in shared or (p[0], p[2]) in (("k", "'auto'"), ("classifier", "'auto'")))]
         if not own:
             lines += ["It has no parameters of its own."]
             continue
@@ -240,19 +264,22 @@ def files() -> dict[pathlib.Path, str]:
     """What each file should hold."""
     classes = {class_of(method): method for method in methods() if method not in ONLY_NUMBERS}
     out = [HEADER.format(what="The estimators: a class for each method of the library."), "from __future__ import annotations\n",
-           "from collections.abc import Callable, Sequence\nfrom typing import Any\n", "from ._base import MetricLearner\n"]
-    exported = sorted([*classes, "LipschitzClassifier"])
+           "from collections.abc import Callable, Sequence\nfrom typing import Any\n", "from ._base import MetricLearner, MetricRegressor\n"]
+    exported = sorted([*classes, "LipschitzClassifier", *REGRESSORS])
     out.append("__all__ = [\n" + "".join(f'    "{name}",\n' for name in exported) + "]\n")
     for name, method in classes.items():
         doc = TITLES.get(method, f"The method {method}.")
         out.append("\n" + estimator(name, method, doc, example(name)) + "\n")
     title = "The paper's classifier: the Lipschitz extension of values that are learned with the distance."
     out.append("\n" + estimator("LipschitzClassifier", "lip", title, example("LipschitzClassifier"), extension=True) + "\n")
+    for name, method in REGRESSORS.items():
+        out.append("\n" + estimator(name, method, NUMBERS[name], example_of_numbers(name), numbers=True) + "\n")
     names = HEADER.format(what="Where each estimator is: they are imported when they are first asked for.")
     names += "\nESTIMATORS = {\n" + "".join(f'    "{name}": "._estimators",\n' for name in exported)
-    names += '    "KNeighborsClassifier": "._neighbors",\n}\n'
+    names += '    "KNeighborsClassifier": "._neighbors",\n    "KNeighborsRegressor": "._neighbors",\n}\n'
     described = {name: (method, TITLES.get(method, f"The method {method}."), False) for name, method in classes.items()}
     described["LipschitzClassifier"] = ("lip", title, True)
+    described |= {name: (method, NUMBERS[name], False) for name, method in REGRESSORS.items()}
     page = HERE.parents[1] / "docs" / "estimators.md"
     return {HERE / "_estimators.py": "\n".join(out), HERE / "_names.py": names, page: reference(described)}
 

@@ -25,6 +25,7 @@ from ._names import ESTIMATORS
 if TYPE_CHECKING:
     from ._estimators import *  # noqa: F403
     from ._neighbors import KNeighborsClassifier as KNeighborsClassifier
+    from ._neighbors import KNeighborsRegressor as KNeighborsRegressor
 
 __all__ = [  # noqa: PLE0604
     "Comparison",

@@ -8,7 +8,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import (
+    BaseEstimator,
+    ClassifierMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    RegressorMixin,
+    TransformerMixin,
+)
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
@@ -42,15 +48,14 @@ def _has_probabilities(estimator: Any) -> bool:
     return True
 
 
-class Predicting(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """A classifier by a fitted model of the library."""
+class Fitting(BaseEstimator):  # type: ignore[misc]
+    """An estimator by a fitted model of the library."""
 
     _method: ClassVar[str]
     #: The parameters of the method; the others say how rows are prepared, what predicts, and how the fit is watched.
     _own: ClassVar[frozenset[str]] = frozenset()
 
     model_: Model
-    classes_: npt.NDArray[Any]
     n_features_in_: int
     n_jobs: int | None
     #: The rows that were fitted, by their numbers; ``None`` where all were.
@@ -64,7 +69,7 @@ class Predicting(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _spec(self) -> tuple[dict[str, Any], Any]:
         """The method with its parameters, and where it begins."""
         own = {name: value for name, value in self.get_params(deep=False).items() if name in self._own}
-        return to_spec({"method": self._method}, own, self.classes_)
+        return to_spec({"method": self._method}, own, getattr(self, "classes_", None))
 
     def _read(self, X: Any, y: Any) -> tuple[Any, npt.NDArray[Any]]:
         if is_frame(X):
@@ -76,8 +81,15 @@ class Predicting(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             rows = columns_of(X)
         else:
             rows, y = validate_data(self, X, y, dtype=[np.float64, np.float32], ensure_all_finite=self._finite())
-        check_classification_targets(y)
-        return rows, y
+        return rows, self._targets(y)
+
+    def _targets(self, y: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """The labels, checked."""
+        raise NotImplementedError
+
+    def _labels(self, targets: npt.NDArray[Any]) -> Any:
+        """The same as the library takes them."""
+        raise NotImplementedError
 
     def _rows(self, X: Any) -> Any:
         check_is_fitted(self)
@@ -102,15 +114,13 @@ class Predicting(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             # As if they were not there; what tells of rows still counts all of them.
             self._numbers = np.flatnonzero(weights)
             rows, labels, weights = chosen_rows(rows, self._numbers), labels[self._numbers], weights[self._numbers]
-        self.classes_, codes = np.unique(labels, return_inverse=True)
-        names = [class_name(c) for c in self.classes_.tolist()]
+        coded = self._labels(labels)
         spec, start = self._spec()
         recipe = self._recipe()
         watched = {name: recipe.pop(name) for name in ("verbose", "callback") if name in recipe}
         if recipe.pop("warm_start", False) and start is None:
             start = getattr(self, "components_", None)
         request = request_for(spec, label=label_name(y, rows), **recipe)
-        coded = (names, codes.reshape(-1).astype(np.uint32))
         try:
             model = fit_native(
                 rows, coded, request, start=start, weights=weights, helpers=self._helpers(request), **watched
@@ -126,6 +136,38 @@ class Predicting(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _helpers(self, request: str) -> Any:
         """Other processes that compute passes over the pairs of rows, for a fit with this request; usually none."""
         return None
+
+    def _adopt(self, model: Model) -> None:
+        """Takes over what was learned."""
+        self.model_ = model
+
+    @property
+    def _native(self) -> Any:
+        check_is_fitted(self)
+        return self.model_._native
+
+    def _repr_html_inner(self) -> str:
+        diagram: str = super()._repr_html_inner()
+        return diagram + self.model_._repr_html_() if hasattr(self, "model_") else diagram
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self._recipe()["fill"] != "error"
+        return tags
+
+
+class Predicting(ClassifierMixin, Fitting):  # type: ignore[misc]
+    """A classifier by a fitted model of the library."""
+
+    classes_: npt.NDArray[Any]
+
+    def _targets(self, y: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        check_classification_targets(y)
+        return y
+
+    def _labels(self, targets: npt.NDArray[Any]) -> Any:
+        self.classes_, codes = np.unique(targets, return_inverse=True)
+        return [class_name(c) for c in self.classes_.tolist()], codes.reshape(-1).astype(np.uint32)
 
     def fit(self, X: Any, y: Any) -> Any:
         """Learns from labelled rows.
@@ -144,19 +186,10 @@ class Predicting(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         return self._fit(X, y)
 
-    def _adopt(self, model: Model) -> None:
-        """Takes over what was learned."""
-        self.model_ = model
-
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """The class of each row."""
         codes = self._ask(self._native.predict, X)
         return np.asarray(self.classes_[codes])
-
-    @property
-    def _native(self) -> Any:
-        check_is_fitted(self)
-        return self.model_._native
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Array:
@@ -196,25 +229,63 @@ class Predicting(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         return self.model_.report(path, plots=plots, plot_format=plot_format, source=source)
 
-    def _repr_html_inner(self) -> str:
-        diagram: str = super()._repr_html_inner()
-        return diagram + self.model_._repr_html_() if hasattr(self, "model_") else diagram
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = self._recipe()["fill"] != "error"
-        return tags
+class Regressing(RegressorMixin, Fitting):  # type: ignore[misc]
+    """A regressor by a fitted model of the library; ``score`` is R2."""
+
+    def _targets(self, y: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        try:
+            numbers = np.asarray(y, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise ValueError("y holds something that is no number; a classifier learns from classes") from None
+        if not np.isfinite(numbers).all():
+            raise ValueError("Input y contains NaN or infinity; leave such rows out")
+        if len(numbers) == 1:
+            raise ValueError("there is a single row (n_samples=1): give more, with different targets")
+        return numbers
+
+    def _labels(self, targets: npt.NDArray[Any]) -> Any:
+        return np.ascontiguousarray(targets)
+
+    def fit(self, X: Any, y: Any) -> Any:
+        """Learns from rows with a number each.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features), or a frame of pandas or polars
+            Numbers; NaN is a missing value. The columns of a frame may be categories and truth values, too.
+        y : array of shape (n_samples,)
+            The number of each row.
+
+        Returns
+        -------
+        self
+            The fitted estimator. After Ctrl-C it holds the best that was found, and ``KeyboardInterrupt`` is raised.
+        """
+        return self._fit(X, y)
+
+    def predict(self, X: Any) -> Array:
+        """The number of each row."""
+        return np.asarray(self._ask(self._native.estimate, X))
+
+    def predict_range(self, X: Any, within: float, *, norm: str = "l2", space: str = "prepared") -> tuple[Array, Array]:
+        """The least and the largest number that any row can get that is less than ``within`` from each row, certified; see
+        :meth:`lipmetric.Model.ranges`."""
+        rows = self._rows(X)
+        unseen, threads = getattr(self, "unseen", "error"), threads_of(self.n_jobs)
+        low, high = ask(self._native.ranges, rows, (norm, space), float(within), unseen, threads)
+        return np.asarray(low), np.asarray(high)
 
 
-class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Predicting):  # type: ignore[misc]
-    """An estimator that learns a distance: it maps rows, and classifies by it.
+class Mapping(ClassNamePrefixFeaturesOutMixin, TransformerMixin):  # type: ignore[misc]
+    """What every estimator with a learned distance has: it maps rows, and measures distances.
 
     Attributes
     ----------
     components_ : array of shape (n_components, n_features)
         The learned map ``L``: the distance of two rows is the length of ``L`` times their difference. Its columns are the
         features as given, before they are scaled; a category has one for each level.
-    classes_, n_features_in_, feature_names_in_
+    n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
     n_iter_ : int
         Steps of the fit.
@@ -230,6 +301,8 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Predictin
         Everything else; ``model_.save`` writes the file that the command line reads.
     """
 
+    model_: Model
+    n_jobs: int | None
     components_: Array
     n_iter_: int
     objective_: float | None
@@ -256,7 +329,7 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Predictin
         X : array of shape (n_samples, n_features), or a frame of pandas or polars
             Numbers; NaN is a missing value. The columns of a frame may be categories and truth values, too.
         y : array of shape (n_samples,)
-            The class of each row: numbers or texts.
+            The label of each row: a class (number or text), or the number that a regressor is to predict.
         sample_weight : array of shape (n_samples,), optional
             How much each row counts while the distance is learned. A row of weight 0 is left out altogether; otherwise
             scaling and prediction take every row as it is.
@@ -279,7 +352,7 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Predictin
         single precision.
         """
         rows = self._rows(X)
-        return mapped(self._native, rows, getattr(self, "unseen", "error"), threads_of(self.n_jobs), is_single(rows))
+        return mapped(self.model_._native, rows, getattr(self, "unseen", "error"), threads_of(self.n_jobs), is_single(rows))
 
     def get_mahalanobis_matrix(self) -> Array:
         """``M = L.T @ L``, on the features as given."""
@@ -309,6 +382,16 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Predictin
     def pair_score(self, pairs: Any) -> Array:
         """The negative distance of each pair: higher is more similar."""
         return -self.pair_distance(pairs)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+class MetricLearner(Mapping, Predicting):
+    """An estimator that learns a distance: it maps rows, and classifies by it. Its attributes are those of :class:`Mapping`, and
+    ``classes_``."""
 
     def predict_radius(self, X: Any, *, norm: str = "l2", space: str = "learned", kind: str = "bound") -> Array:
         """How far each row may move before its predicted class can change, certified; see :meth:`lipmetric.Model.radii`."""
@@ -362,7 +445,7 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Predictin
             return pairs
         return [(int(numbers[a]), int(numbers[b]), what, weight) for a, b, what, weight in pairs]
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
+
+class MetricRegressor(Mapping, Regressing):
+    """An estimator that learns a distance: it maps rows, and predicts numbers by it. Its attributes are those of
+    :class:`Mapping`."""

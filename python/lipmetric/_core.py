@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _lipmetric
-from ._frames import class_name, is_frame, is_single, label_name, labels_of, named_classes, rows_of
+from ._frames import class_name, is_frame, is_single, label_name, labels_of, named_classes, rows_of, targets_of
 from ._parameters import base_spec, call, threads_of, to_classifier, to_json, to_spec
 
 Array = npt.NDArray[np.float64]
@@ -239,9 +239,14 @@ class Model:
         return value
 
     @property
+    def task(self) -> str:
+        """Whether classes or numbers are predicted: ``classification`` or ``regression``."""
+        return str(self.description["task"])
+
+    @property
     def classes(self) -> npt.NDArray[Any]:
-        """The classes: whole numbers, numbers, truth values or texts, whichever their names are."""
-        return named_classes(self.description["classes"])
+        """The classes: whole numbers, numbers, truth values or texts, whichever their names are. None of a model of numbers."""
+        return named_classes([] if self.task == "regression" else self.description["classes"])
 
     @property
     def feature_names(self) -> list[str]:
@@ -291,14 +296,33 @@ class Model:
         return dict(self._native.verify(limit))
 
     def predict(self, X: Any, *, unseen: str = "error") -> npt.NDArray[Any]:
-        """The class of each row. ``unseen="ignore"`` accepts levels of a category that training did not have.
+        """The class of each row, or its number. ``unseen="ignore"`` accepts levels of a category that training did not have.
 
         >>> import lipmetric
         >>> X, y = lipmetric.datasets.load_haberman()
         >>> lipmetric.fit(X, y, method="nn").predict(X[:3])
         array([1, 1, 1])
         """
+        if self.task == "regression":
+            return np.asarray(ask(self._native.estimate, rows_of(X), unseen))
         return np.asarray(self.classes[ask(self._native.predict, rows_of(X), unseen)])
+
+    def ranges(
+        self, X: Any, within: float, *, norm: str = "l2", space: str = "prepared", unseen: str = "error"
+    ) -> tuple[Array, Array]:
+        """Of a model of numbers: the least and the largest prediction that any row can get that is less than ``within`` from each
+        row, certified. ``space`` says where that is measured: in the ``"learned"`` distance, on the ``"prepared"`` features, or in
+        the units of the ``"input"``; ``norm`` how, on the latter two: ``"l2"``, ``"linf"`` or ``"l1"``.
+
+        >>> import lipmetric
+        >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [0.0, 1.1, 1.9, 3.0]
+        >>> model = lipmetric.fit(X, y, "nn", task="regression", classifier="extension")
+        >>> low, high = model.ranges(X, 0.1)
+        >>> bool((low <= model.predict(X)).all() and (model.predict(X) <= high).all())
+        True
+        """
+        low, high = ask(self._native.ranges, rows_of(X), (norm, space), float(within), unseen)
+        return np.asarray(low), np.asarray(high)
 
     def predict_proba(self, X: Any, *, unseen: str = "error") -> Array:
         """A row for each row: the share of the votes of each class or, of a function, its calibrated probability."""
@@ -350,7 +374,8 @@ class Model:
         if isinstance(k, bool) or int(k) != k or k < 1:
             raise ValueError(f"`k`: {k!r} is no number of neighbours; give a whole number from 1 on")
         found = ask(self._native.neighbours, rows_of(X), int(k), unseen)
-        return {"rows": found["rows"], "labels": self.classes[found["codes"]], "distances": found["distances"]}
+        labels = found["numbers"] if self.task == "regression" else self.classes[found["codes"]]
+        return {"rows": found["rows"], "labels": labels, "distances": found["distances"]}
 
     def transform(self, X: Any, *, unseen: str = "error") -> npt.NDArray[Any]:
         """The rows as the learned map gives them: Euclidean distances between them are the learned ones. Single precision stays
@@ -395,8 +420,9 @@ class Model:
 
     def __repr__(self) -> str:
         about = self.description
-        features, classes = len(about["feature_names"]), len(about["classes"])
-        return f"<lipmetric.Model: {self.method}, {features} features, {classes} classes, {about['ended']}>"
+        features = len(about["feature_names"])
+        what = "numbers" if self.task == "regression" else f"{len(about['classes'])} classes"
+        return f"<lipmetric.Model: {self.method}, {features} features, {what}, {about['ended']}>"
 
     def _repr_html_(self) -> str:
         from ._html import model_html
@@ -442,7 +468,7 @@ def request_for(
 
 def fit_native(
     rows: Any,
-    labels: tuple[Sequence[str], npt.NDArray[np.uint32]],
+    labels: tuple[Sequence[str], npt.NDArray[np.uint32]] | Array,
     request: str,
     *,
     start: Any = None,
@@ -484,6 +510,7 @@ def fit(
     y: Any,
     method: str | Mapping[str, Any] = "auto",
     *,
+    task: str = "classification",
     classifier: Any = None,
     k: int | str | None = None,
     weights: str = "uniform",
@@ -510,6 +537,10 @@ def fit(
     given, or ``k`` is; other methods take one neighbour. ``sample_weight`` is how much each row counts while the distance is
     learned.
 
+    With ``task="regression"`` ``y`` holds the numbers to predict, and the same classifiers give numbers: the mean of the ``k``
+    nearest rows, a smooth function of the distances, or the Lipschitz extension of the smoothed numbers. The methods are then
+    ``"auto"``, ``"agop"``, ``"mlkr"`` and ``"nn"``.
+
     A fit that ends early warns and keeps the best metric so far. Ctrl-C stops it within a moment; the ``KeyboardInterrupt`` has
     the best model so far as its ``model``.
 
@@ -519,7 +550,10 @@ def fit(
     >>> model.transform(X).shape
     (306, 3)
     """
-    classes, codes = labels_of(y)
+    if task not in ("classification", "regression"):
+        raise ValueError(f"`task`: {task!r} is neither classification nor regression")
+    numbers = task == "regression"
+    classes, codes = (None, None) if numbers else labels_of(y)
     if isinstance(method, Mapping):
         spec, init = dict(method), None
         if params:
@@ -533,7 +567,7 @@ def fit(
     request = request_for(
         spec,
         classifier=classifier,
-        k=("auto" if chooses else 1) if k is None else k,
+        k=("auto" if chooses or numbers else 1) if k is None else k,
         weights=weights,
         scaling=scaling,
         fill=fill,
@@ -542,10 +576,9 @@ def fit(
         n_jobs=n_jobs,
         time_limit=time_limit,
     )
-    names = [class_name(c) for c in classes.tolist()]
     model = fit_native(
         rows,
-        (names, codes),
+        targets_of(y) if classes is None or codes is None else ([class_name(c) for c in classes.tolist()], codes),
         request,
         start=init if start is None else start,
         triplets=triplets,

@@ -8,12 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ._base import MetricLearner
+from ._base import MetricLearner, MetricRegressor
 
 __all__ = [
     "AGOP",
+    "AGOPRegressor",
     "ARML",
     "AutoMetric",
+    "AutoRegressor",
     "Euclidean",
     "LMML",
     "LMNN",
@@ -22,6 +24,7 @@ __all__ = [
     "LipRobust",
     "LipschitzClassifier",
     "MCML",
+    "MLKR",
     "NCA",
 ]
 
@@ -1237,3 +1240,269 @@ class LipschitzClassifier(MetricLearner):
         recipe = super()._recipe()
         classifier = {"classifier": "extension", "alpha": recipe.pop("alpha"), "calibrate": recipe.pop("calibrate")}
         return {"classifier": classifier, "k": 1, "weights": "uniform", **recipe}
+
+
+class AutoRegressor(MetricRegressor):
+    """A distance and what predicts numbers by it, chosen together by cross-validation: what `lipmetric fit --task regression` does.
+
+    Parameters
+    ----------
+    random_state : Any, default=None
+        Decides what is random, or which rows are held out together: a number or a generator of NumPy; None is 0.
+    metrics : Sequence[str], default=()
+        The learned distances that are tried beside the Euclidean one; all where the list is empty.
+    classifier : Any, default='auto'
+        What predicts: `"nearest"`, the mean of the nearest training rows; `"extension"`, the paper's function;
+        `"smooth"`, a smooth function of the distances; `"auto"`, of AutoMetric alone, whichever of means and a smooth
+        function predicts held-out rows better; or a dictionary with a classifier and its parameters.
+    k : int | str, default='auto'
+        How many neighbours mean; `"auto"` chooses.
+    weights : str, default='uniform'
+        Whether means count the same (`"uniform"`) or by the inverse of the distance (`"distance"`).
+    scaling : str, default='standard'
+        How features are scaled first: `"standard"`, to mean 0 and deviation 1; `"minmax"`; `"none"`. `components_` is
+        on the features as given.
+    fill : str, default='median'
+        What stands in for a missing value: `"median"`, `"mean"`, `"mode"`, `"zero"`; `"error"` refuses it.
+    unseen : str, default='ignore'
+        What becomes of a level of a category that training did not have: `"ignore"`, it is none of the known ones;
+        `"error"` refuses it.
+    time_limit : float | None, default=None
+        Seconds after which the fit ends with the best so far.
+    n_jobs : int | None, default=None
+        Threads; None is as many as `lipmetric.threads()` says.
+    verbose : int, default=0
+        1 shows progress, 2 every step.
+    callback : callable | None, default=None
+        Called with the figures of each step; returning True ends the fit.
+
+    The attributes of a fitted estimator are those of :class:`MetricRegressor`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lipmetric import AutoRegressor
+    >>> X = np.random.default_rng(0).uniform(-1, 1, (120, 3))
+    >>> y = np.sin(3 * X[:, 0])
+    >>> learner = AutoRegressor().fit(X[:80], y[:80])
+    >>> bool(learner.score(X[80:], y[80:]) > 0.8)
+    True
+    """
+
+    _method = "auto"
+    _own = frozenset({"random_state", "metrics"})
+
+    def __init__(
+        self,
+        *,
+        random_state: Any = None,
+        metrics: Sequence[str] = (),
+        classifier: Any = 'auto',
+        k: int | str = 'auto',
+        weights: str = 'uniform',
+        scaling: str = 'standard',
+        fill: str = 'median',
+        unseen: str = 'ignore',
+        time_limit: float | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        callback: Callable[[dict[str, Any]], Any] | None = None,
+    ) -> None:
+        self.random_state = random_state
+        self.metrics = metrics
+        self.classifier = classifier
+        self.k = k
+        self.weights = weights
+        self.scaling = scaling
+        self.fill = fill
+        self.unseen = unseen
+        self.time_limit = time_limit
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.callback = callback
+
+
+class AGOPRegressor(MetricRegressor):
+    """A recursive feature machine for numbers: the metric from the gradients of a smooth function that predicts them.
+
+    Parameters
+    ----------
+    rounds : int, default=3
+        Rounds, at most: the best number of them is chosen by cross-validation.
+    width : Any, default=None
+        The bandwidth of the kernel, as a part of the root of the mean squared distance. By itself, bandwidth and ridge
+        are those that predict each row best from the others under the Euclidean metric.
+    ridge : Any, default=None
+        The ridge: how much the size of the function counts against its errors.
+    random_state : Any, default=None
+        Decides what is random, or which rows are held out together: a number or a generator of NumPy; None is 0.
+    classifier : Any, default='nearest'
+        What predicts: `"nearest"`, the mean of the nearest training rows; `"extension"`, the paper's function;
+        `"smooth"`, a smooth function of the distances; `"auto"`, of AutoMetric alone, whichever of means and a smooth
+        function predicts held-out rows better; or a dictionary with a classifier and its parameters.
+    k : int | str, default='auto'
+        How many neighbours mean; `"auto"` chooses.
+    weights : str, default='uniform'
+        Whether means count the same (`"uniform"`) or by the inverse of the distance (`"distance"`).
+    scaling : str, default='standard'
+        How features are scaled first: `"standard"`, to mean 0 and deviation 1; `"minmax"`; `"none"`. `components_` is
+        on the features as given.
+    fill : str, default='median'
+        What stands in for a missing value: `"median"`, `"mean"`, `"mode"`, `"zero"`; `"error"` refuses it.
+    unseen : str, default='ignore'
+        What becomes of a level of a category that training did not have: `"ignore"`, it is none of the known ones;
+        `"error"` refuses it.
+    time_limit : float | None, default=None
+        Seconds after which the fit ends with the best so far.
+    n_jobs : int | None, default=None
+        Threads; None is as many as `lipmetric.threads()` says.
+    verbose : int, default=0
+        1 shows progress, 2 every step.
+    callback : callable | None, default=None
+        Called with the figures of each step; returning True ends the fit.
+
+    The attributes of a fitted estimator are those of :class:`MetricRegressor`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lipmetric import AGOPRegressor
+    >>> X = np.random.default_rng(0).uniform(-1, 1, (120, 3))
+    >>> y = np.sin(3 * X[:, 0])
+    >>> learner = AGOPRegressor().fit(X[:80], y[:80])
+    >>> bool(learner.score(X[80:], y[80:]) > 0.8)
+    True
+    """
+
+    _method = "agop"
+    _own = frozenset({"rounds", "width", "ridge", "random_state"})
+
+    def __init__(
+        self,
+        *,
+        rounds: int = 3,
+        width: Any = None,
+        ridge: Any = None,
+        random_state: Any = None,
+        classifier: Any = 'nearest',
+        k: int | str = 'auto',
+        weights: str = 'uniform',
+        scaling: str = 'standard',
+        fill: str = 'median',
+        unseen: str = 'ignore',
+        time_limit: float | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        callback: Callable[[dict[str, Any]], Any] | None = None,
+    ) -> None:
+        self.rounds = rounds
+        self.width = width
+        self.ridge = ridge
+        self.random_state = random_state
+        self.classifier = classifier
+        self.k = k
+        self.weights = weights
+        self.scaling = scaling
+        self.fill = fill
+        self.unseen = unseen
+        self.time_limit = time_limit
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.callback = callback
+
+
+class MLKR(MetricRegressor):
+    """Metric learning for kernel regression: small leave-one-out errors of the numbers.
+
+    Parameters
+    ----------
+    n_components : int | None, default=None
+        The number of rows of `L`, all unless it is given.
+    init : Any, default='auto'
+        Where the search begins: `"auto"`, `"identity"`, `"pca"`, `"lda"`, `"random"`, or an array like `components_`.
+    random_state : Any, default=None
+        Decides what is random, or which rows are held out together: a number or a generator of NumPy; None is 0.
+    tol : float | None, default=1e-05
+        There is no certificate: the search ends when a step improves the objective by less than this part of what it is
+        where every number is predicted by the mean.
+    max_iter : int | None, default=200
+        Steps, at most.
+    classifier : Any, default='nearest'
+        What predicts: `"nearest"`, the mean of the nearest training rows; `"extension"`, the paper's function;
+        `"smooth"`, a smooth function of the distances; `"auto"`, of AutoMetric alone, whichever of means and a smooth
+        function predicts held-out rows better; or a dictionary with a classifier and its parameters.
+    k : int | str, default='auto'
+        How many neighbours mean; `"auto"` chooses.
+    weights : str, default='uniform'
+        Whether means count the same (`"uniform"`) or by the inverse of the distance (`"distance"`).
+    scaling : str, default='standard'
+        How features are scaled first: `"standard"`, to mean 0 and deviation 1; `"minmax"`; `"none"`. `components_` is
+        on the features as given.
+    fill : str, default='median'
+        What stands in for a missing value: `"median"`, `"mean"`, `"mode"`, `"zero"`; `"error"` refuses it.
+    unseen : str, default='ignore'
+        What becomes of a level of a category that training did not have: `"ignore"`, it is none of the known ones;
+        `"error"` refuses it.
+    warm_start : bool, default=False
+        Whether a fit begins at the `components_` of the one before.
+    time_limit : float | None, default=None
+        Seconds after which the fit ends with the best so far.
+    n_jobs : int | None, default=None
+        Threads; None is as many as `lipmetric.threads()` says.
+    verbose : int, default=0
+        1 shows progress, 2 every step.
+    callback : callable | None, default=None
+        Called with the figures of each step; returning True ends the fit.
+
+    The attributes of a fitted estimator are those of :class:`MetricRegressor`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lipmetric import MLKR
+    >>> X = np.random.default_rng(0).uniform(-1, 1, (120, 3))
+    >>> y = np.sin(3 * X[:, 0])
+    >>> learner = MLKR().fit(X[:80], y[:80])
+    >>> bool(learner.score(X[80:], y[80:]) > 0.8)
+    True
+    """
+
+    _method = "mlkr"
+    _own = frozenset({"n_components", "init", "random_state", "tol", "max_iter"})
+
+    def __init__(
+        self,
+        *,
+        n_components: int | None = None,
+        init: Any = 'auto',
+        random_state: Any = None,
+        tol: float | None = 1e-05,
+        max_iter: int | None = 200,
+        classifier: Any = 'nearest',
+        k: int | str = 'auto',
+        weights: str = 'uniform',
+        scaling: str = 'standard',
+        fill: str = 'median',
+        unseen: str = 'ignore',
+        warm_start: bool = False,
+        time_limit: float | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        callback: Callable[[dict[str, Any]], Any] | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.init = init
+        self.random_state = random_state
+        self.tol = tol
+        self.max_iter = max_iter
+        self.classifier = classifier
+        self.k = k
+        self.weights = weights
+        self.scaling = scaling
+        self.fill = fill
+        self.unseen = unseen
+        self.warm_start = warm_start
+        self.time_limit = time_limit
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.callback = callback

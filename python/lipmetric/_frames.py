@@ -174,7 +174,7 @@ def labels_of(y: Any) -> tuple[npt.NDArray[Any], npt.NDArray[np.uint32]]:
         if np.isnan(labels).any():
             raise ValueError(f"y: the label of row {int(np.isnan(labels).argmax())} is missing; leave the row out")
         if not np.all(labels == np.floor(labels)):
-            raise ValueError("y holds fractions, so it is hardly a class; turn it into classes first")
+            raise ValueError("y holds fractions, so it is hardly a class; to predict numbers, say task='regression'")
     if labels.dtype.kind == "O":
         absent = [i for i, label in enumerate(labels) if label is None or label != label]
         if absent:
@@ -184,6 +184,19 @@ def labels_of(y: Any) -> tuple[npt.NDArray[Any], npt.NDArray[np.uint32]]:
     except TypeError:
         raise ValueError("y mixes labels of different types, which have no order; make all of them texts") from None
     return classes, codes.reshape(-1).astype(np.uint32)
+
+
+def targets_of(y: Any) -> npt.NDArray[np.float64]:
+    """The numbers that are to be predicted."""
+    try:
+        numbers = np.asarray(y, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError("y holds something that is no number; to predict classes, say task='classification'") from None
+    if numbers.ndim == 2 and numbers.shape[1] == 1:
+        numbers = numbers[:, 0]
+    if numbers.ndim != 1:
+        raise ValueError(f"y has {numbers.ndim} dimensions; it must have one: a number for each row")
+    return np.ascontiguousarray(numbers)
 
 
 def label_name(y: Any, rows: Any) -> str:

@@ -32,7 +32,7 @@ __all__ = [
 __version__: str
 
 _Array = npt.NDArray[np.float64]
-_Labels = tuple[Sequence[str], npt.NDArray[np.uint32]]
+_Labels = tuple[Sequence[str], npt.NDArray[np.uint32]] | _Array
 _Places = tuple[str | None, str | None, str]
 _Listener = Callable[[str, dict[str, Any]], Any] | None
 
@@ -46,6 +46,10 @@ class Model:
     def save(self, path: str | os.PathLike[str]) -> None: ...
     def describe(self) -> dict[str, Any]: ...
     def predict(self, rows: Any, unseen: str = "error", threads: int | None = None) -> npt.NDArray[np.uint32]: ...
+    def estimate(self, rows: Any, unseen: str = "error", threads: int | None = None) -> _Array: ...
+    def ranges(
+        self, rows: Any, ball: tuple[str, str], within: float, unseen: str = "error", threads: int | None = None
+    ) -> tuple[_Array, _Array]: ...
     def explain(self, rows: Any, unseen: str = "error", threads: int | None = None) -> dict[str, Any]: ...
     def radii(
         self, rows: Any, ball: tuple[str, str, str], unseen: str = "error", threads: int | None = None

@@ -5,8 +5,10 @@ Written by python/generate.py from the methods of the library: change those, or 
 
 ESTIMATORS = {
     "AGOP": "._estimators",
+    "AGOPRegressor": "._estimators",
     "ARML": "._estimators",
     "AutoMetric": "._estimators",
+    "AutoRegressor": "._estimators",
     "Euclidean": "._estimators",
     "LMML": "._estimators",
     "LMNN": "._estimators",
@@ -15,6 +17,8 @@ ESTIMATORS = {
     "LipRobust": "._estimators",
     "LipschitzClassifier": "._estimators",
     "MCML": "._estimators",
+    "MLKR": "._estimators",
     "NCA": "._estimators",
     "KNeighborsClassifier": "._neighbors",
+    "KNeighborsRegressor": "._neighbors",
 }

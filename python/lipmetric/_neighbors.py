@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ._base import Predicting
+from ._base import Predicting, Regressing
+from ._core import ask
+from ._parameters import threads_of
 
 
 class KNeighborsClassifier(Predicting):
@@ -56,3 +58,44 @@ class KNeighborsClassifier(Predicting):
         told = self._ask(self._native.explain, X)
         rows = told["neighbours"].astype(np.intp)
         return (told["distances"], rows) if return_distance else rows
+
+
+class KNeighborsRegressor(Regressing):
+    """The mean of the nearest training rows, by exact search.
+
+    Rows are taken as they are, neither scaled nor filled.
+
+    Parameters
+    ----------
+    n_neighbors : int or "auto", default=5
+        How many rows count; ``"auto"`` chooses by leave-one-out.
+    weights : {"uniform", "distance"}, default="uniform"
+        Whether they count the same, or by the inverse of the distance.
+    n_jobs : int or None, default=None
+        Threads; see :func:`lipmetric.threads`.
+
+    Examples
+    --------
+    >>> from lipmetric import KNeighborsRegressor
+    >>> knn = KNeighborsRegressor(n_neighbors=2).fit([[0.0], [1.0], [5.0]], [2.0, 4.0, 9.0])
+    >>> knn.predict([[0.2], [3.5]])
+    array([3. , 6.5])
+    """
+
+    _method = "euclidean"
+
+    def __init__(
+        self, n_neighbors: int | str = 5, *, weights: str = "uniform", n_jobs: int | None = None
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.weights = weights
+        self.n_jobs = n_jobs
+
+    _recipe = KNeighborsClassifier._recipe
+
+    def kneighbors(self, X: Any, return_distance: bool = True) -> Any:
+        """The numbers of the nearest training rows of each row, and their distances, nearest first."""
+        k = self.model_.description["classifier"]["vote"]["k"]
+        found = ask(self._native.neighbours, self._rows(X), k, "error", threads_of(self.n_jobs))
+        rows = found["rows"].astype(np.intp)
+        return (found["distances"], rows) if return_distance else rows

@@ -97,6 +97,11 @@ def test_the_example_of_a_cluster_runs(tmp_path, monkeypatch):
     run("docs/scale.md", 3)
 
 
+def test_the_blocks_on_regression_run(capsys):
+    run("docs/regression.md", 2)
+    assert "AutoRegressor" in capsys.readouterr().out
+
+
 def test_a_page_with_pictures_is_made_as_the_document_says(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     run("docs/pictures.md", 1)

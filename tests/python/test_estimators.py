@@ -22,7 +22,9 @@ from sklearn.utils.estimator_checks import check_estimator
 import lipmetric
 from lipmetric._names import ESTIMATORS
 
-LEARNERS = sorted(name for name in ESTIMATORS if name != "KNeighborsClassifier")
+REGRESSORS = ["AGOPRegressor", "AutoRegressor", "KNeighborsRegressor", "MLKR"]
+LEARNERS = sorted(name for name in ESTIMATORS if name not in ("KNeighborsClassifier", *REGRESSORS))
+WEIGHTED = [*LEARNERS, *(name for name in REGRESSORS if name != "KNeighborsRegressor")]
 
 #: The labels of these checks are random. The best metric of LMML is then zero, which it says instead of mapping all rows to one
 #: point.
@@ -52,7 +54,7 @@ def make(name, **parameters):
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", sorted(ESTIMATORS))
 def test_the_checks_of_scikit_learn_pass(name):
-    expected = {**WEIGHTS, **(ZERO if name == "LMML" else {})} if name in LEARNERS else {}
+    expected = {**WEIGHTS, **(ZERO if name == "LMML" else {})} if name in WEIGHTED else {}
     results = check_estimator(make(name), expected_failed_checks=expected, on_fail=None, on_skip=None)
     failed = [(r["check_name"], r["exception"]) for r in results if r["status"] == "failed"]
     assert not failed
@@ -377,3 +379,76 @@ def test_batches_are_seen_by_nobody(two, monkeypatch):
         np.testing.assert_equal(other, one)
     one = lipmetric.Lip().fit(X, y)
     assert one.counterfactual(X)["distance"].shape == (60,)
+
+
+def wave(rows=240, seed=0):
+    """A function of one of four features, and a little noise."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1, 1, (rows, 4))
+    return X, 10 + np.sin(3 * X[:, 0]) + 0.05 * rng.normal(size=rows)
+
+
+@pytest.mark.parametrize("name", [name for name in REGRESSORS if name != "KNeighborsRegressor"])
+def test_a_learned_distance_predicts_numbers_better_than_the_euclidean(name):
+    (X, y), (X_new, y_new) = wave(), wave(seed=1)
+    plain = make("KNeighborsRegressor").fit(X, y).score(X_new, y_new)
+    learner = make(name).fit(X, y)
+    assert learner.score(X_new, y_new) > plain + 0.1
+    mapped = learner.transform(X_new[:5])
+    expected = np.linalg.norm(mapped[0] - mapped[1])
+    np.testing.assert_allclose(learner.get_metric()(X_new[0], X_new[1]), expected, rtol=1e-9)
+    again = pickle.loads(pickle.dumps(learner))
+    np.testing.assert_array_equal(again.predict(X_new), learner.predict(X_new))
+
+
+def test_the_mean_of_neighbours_is_that_of_scikit_learn():
+    from sklearn.neighbors import KNeighborsRegressor
+
+    (X, y), (X_new, _) = wave(), wave(seed=1)
+    for weights in ("uniform", "distance"):
+        ours = lipmetric.KNeighborsRegressor(4, weights=weights).fit(X, y)
+        theirs = KNeighborsRegressor(4, weights=weights).fit(X, y)
+        np.testing.assert_allclose(ours.predict(X_new), theirs.predict(X_new), rtol=1e-9)
+        np.testing.assert_array_equal(ours.kneighbors(X_new)[1], theirs.kneighbors(X_new)[1])
+
+
+def test_the_smooth_function_is_kernel_ridge_of_scikit_learn():
+    from sklearn.kernel_ridge import KernelRidge
+    from sklearn.metrics.pairwise import euclidean_distances
+
+    (X, y), (X_new, _) = wave(), wave(seed=1)
+    smooth = {"classifier": "smooth", "width": 0.7, "ridge": 0.1}
+    model = lipmetric.fit(X, y, "nn", task="regression", classifier=smooth, scaling="none")
+    bandwidth = model.description["classifier"]["smooth"]["bandwidth"]
+    kernel = lambda a, b: np.exp(-euclidean_distances(a, b) / bandwidth)  # noqa: E731
+    theirs = KernelRidge(alpha=0.1, kernel="precomputed").fit(kernel(X, X), y - y.mean())
+    np.testing.assert_allclose(model.predict(X_new), y.mean() + theirs.predict(kernel(X_new, X)), rtol=1e-6)
+
+
+def test_the_range_of_a_prediction_holds():
+    X, y = wave()
+    learner = make("AGOPRegressor", classifier="extension").fit(X, y)
+    low, high = learner.predict_range(X[:20], 0.1, norm="linf", space="input")
+    rng = np.random.default_rng(3)
+    for _ in range(20):
+        moved = learner.predict(X[:20] + rng.uniform(-0.0999, 0.0999, (20, 4)))
+        assert ((low <= moved) & (moved <= high)).all()
+
+
+def test_a_model_of_numbers_says_so_and_keeps_its_file(tmp_path):
+    X, y = wave()
+    model = lipmetric.fit(X, y, "agop", task="regression", classifier="smooth")
+    assert model.task == "regression" and "numbers" in repr(model) and len(model.classes) == 0
+    model.save(tmp_path / "m.lip")
+    again = lipmetric.load(tmp_path / "m.lip")
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    assert again == model
+    np.testing.assert_array_equal(model.neighbours(X[:3], k=1)["labels"][:, 0], y[:3])
+    with pytest.raises(ValueError, match="task='regression'"):
+        lipmetric.fit(X, y)
+    with pytest.raises(ValueError, match="learns from classes"):
+        lipmetric.fit(X, y, "lmnn", task="regression")
+    with pytest.raises(ValueError, match="no number"):
+        lipmetric.fit(X, ["a"] * len(y), task="regression")
+    with pytest.raises(ValueError, match="between classes"):
+        model.margins()

@@ -41,6 +41,7 @@ struct Description<'a> {
     spec: &'a lipmetric::method::Spec,
     used: &'a lipmetric::method::Spec,
     method: &'a str,
+    task: lipmetric::Task,
     classifier: &'a lipmetric::model::Classifier,
     prediction: String,
     outcome: &'a lipmetric::method::Outcome,
@@ -112,8 +113,9 @@ impl Model {
             spec: &model.spec,
             used: &model.used,
             method: model.spec.name(),
+            task: model.task,
             classifier: &model.classifier,
-            prediction: model.classifier.to_string(),
+            prediction: model.classifier.describe(model.task),
             outcome: &model.outcome,
             ended: model.outcome.status.describe(),
             converged: model.outcome.status.converged(),
@@ -138,6 +140,39 @@ impl Model {
         let unseen = self::unseen(unseen)?;
         let codes = released(py, threads, || self.predictor()?.predict(Rows::Table(&rows.table, unseen)))?;
         Ok(PyArray1::from_vec(py, codes))
+    }
+
+    /// The number of each row, of a model of numbers.
+    #[pyo3(signature = (rows, unseen="error", threads=None))]
+    fn estimate<'py>(
+        &self,
+        py: Python<'py>,
+        rows: Frame,
+        unseen: &str,
+        threads: Option<usize>,
+    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let unseen = self::unseen(unseen)?;
+        let numbers = released(py, threads, || self.predictor()?.estimate(Rows::Table(&rows.table, unseen)))?;
+        Ok(PyArray1::from_vec(py, numbers))
+    }
+
+    /// The least and the largest number of any row that is less than this far from each row: in which norm, measured where.
+    #[pyo3(signature = (rows, ball, within, unseen="error", threads=None))]
+    #[expect(clippy::type_complexity, reason = "two arrays")]
+    fn ranges<'py>(
+        &self,
+        py: Python<'py>,
+        rows: Frame,
+        ball: (String, String),
+        within: f64,
+        unseen: &str,
+        threads: Option<usize>,
+    ) -> PyResult<(Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>)> {
+        let unseen = self::unseen(unseen)?;
+        let asked = Radius::new(ball.0.parse().map_err(raise)?, ball.1.parse().map_err(raise)?);
+        let told = released(py, threads, || self.predictor()?.ranges(Rows::Table(&rows.table, unseen), asked, within))?;
+        let (low, high) = told.into_iter().unzip();
+        Ok((PyArray1::from_vec(py, low), PyArray1::from_vec(py, high)))
     }
 
     /// The class of each row and what it rests on, as arrays.
@@ -218,7 +253,8 @@ impl Model {
         threads: Option<usize>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let unseen = self::unseen(unseen)?;
-        let codes = self.training()?.y.codes();
+        let labels = &self.training()?.y;
+        let codes = labels.codes();
         let found = released(py, threads, || self.predictor()?.neighbours(Rows::Table(&rows.table, unseen), k))?;
         let shape = [found.len(), k];
         let near = || (0..found.len()).flat_map(|i| found.indices(i).iter().copied());
@@ -226,6 +262,9 @@ impl Model {
         let out = PyDict::new(py);
         out.set_item("rows", PyArray1::from_vec(py, near().map(|row| row as i64).collect()).reshape(shape)?)?;
         out.set_item("codes", PyArray1::from_vec(py, near().map(|row| codes[row]).collect()).reshape(shape)?)?;
+        if let Some(numbers) = labels.numbers() {
+            out.set_item("numbers", PyArray1::from_vec(py, near().map(|row| numbers[row]).collect()).reshape(shape)?)?;
+        }
         out.set_item("distances", PyArray1::from_vec(py, distances).reshape(shape)?)?;
         Ok(out)
     }

@@ -160,13 +160,16 @@ impl Frame {
     }
 }
 
-/// Labels by their classes' names and a code per row.
+/// Labels by their classes' names and a code per row, or the numbers that are to be predicted.
 pub(crate) struct Coded(pub(crate) Labels);
 
 impl<'py> FromPyObject<'_, 'py> for Coded {
     type Error = PyErr;
 
     fn extract(labels: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        if let Ok(numbers) = labels.extract::<PyReadonlyArray1<'py, f64>>() {
+            return Labels::from_numbers(numbers.as_array().to_vec()).map(Self).map_err(raise);
+        }
         let (classes, codes): (Vec<String>, PyReadonlyArray1<'py, u32>) = labels.extract()?;
         Labels::from_codes(classes, codes.as_array().to_vec()).map(Self).map_err(raise)
     }
