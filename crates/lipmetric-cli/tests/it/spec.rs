@@ -109,7 +109,7 @@ fn an_option_of_other_methods_is_refused_with_names_that_can_be_typed() {
     room.ok(&["fit", "--data", "echo", "--method", "nn", "--model", "m.lip"]);
     for method in ["auto", "nn", "lip-local"] {
         let error = room.fails(2, &["fit", "--data", "echo", "--method", method, "--warm-start", "m.lip"]);
-        let owners = "--warm-start is an option of lip-d, lip-i, lip, lip-robust, lmnn, lmml, nca, mcml and arml";
+        let owners = "--warm-start is an option of lip-d, lip-i, lip, lip-robust, lmnn, lmml, nca, mcml, mlkr and arml";
         assert!(error.contains(owners), "{error}");
         let error = room.fails(2, &["compare", "echo", "--methods", &format!("{method}:warm-start=m.lip")]);
         assert!(error.contains(owners), "{error}");
@@ -128,7 +128,7 @@ fn help_tells_every_default() {
         "lip-local: 1e-2",
         "lmnn, mcml: 1e-3",
         "lip-d, lip-i with another solver than exact: 1e-3",
-        "nca: 1e-5",
+        "nca, mlkr: 1e-5",
         "lip-d, lip-i with another solver than exact: 100000",
         "lip-local: 1000",
         "lip-d, lip-i: 0.1; lip-local: 0.2",

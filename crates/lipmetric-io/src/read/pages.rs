@@ -166,7 +166,10 @@ impl Thrift<'_> {
             3 => self.1 += 1,
             4..=6 => _ = self.varint()?,
             7 => self.1 += 8,
-            8 => self.1 = self.1.checked_add(usize::try_from(self.varint()?).ok()?)?,
+            8 => {
+                let length = usize::try_from(self.varint()?).ok()?;
+                self.1 = self.1.checked_add(length)?;
+            }
             9 | 10 => {
                 let head = self.byte()?;
                 let count = if head >> 4 == 15 { self.varint()? } else { u64::from(head >> 4) };
