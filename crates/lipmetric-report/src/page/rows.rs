@@ -174,11 +174,15 @@ fn certified(sides: &[Separation], own: Option<&Curve>) -> Figure {
     if let Some(curve) = own {
         series.push(Series::new("the model's function", points(curve), 1, 2));
     }
-    let note = if own.is_some() {
+    let mut note = if own.is_some() {
         "The model's function is judged on the rows that it was fitted on, the nearest row on each row by the others."
     } else {
         "Each row is predicted by the others."
-    };
+    }
+    .to_owned();
+    if let Some(side) = sides.iter().find(|side| side.counted < side.of) {
+        note += &format!(" The nearest row is judged among {} rows of {}.", count(side.counted), count(side.of));
+    }
     let figure = Figure::new("certified", "Certified accuracy against radius", 460.0, 300.0)
         .says("The part of the rows that are predicted rightly and stay so, whatever is done to them within the radius (a Euclidean length on the prepared features).")
         .note(note);
