@@ -75,7 +75,7 @@ pub fn margins_page(view: &MarginsPage, about: &About) -> Page {
         sheet.glance("Median local ratio", &short(side.local_median), words);
         let wrong = side.certified.y.first().map_or(0.0, |y| 1.0 - y);
         let words =
-            format!("Of {} rows so many are as near to another class as to their own, or nearer.", count(side.rows));
+            format!("Of {} rows so many are as near to another class as to their own, or nearer.", count(side.counted));
         sheet.glance("Mixed", &crate::number::percent(wrong), &words);
     }
     sheet.section("data", "The rows", &about_maps(shown.rows.len(), shown.of, &view.rows.before));
