@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,16 +9,17 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _lipmetric, datasets
-from ._core import Callback, listening, places, request_for
+from ._core import Callback, Drawn, listening, request_for
 from ._frames import class_name, labels_of, rows_of
 from ._parameters import base_spec, call, threads_of, to_json, to_spec
 
 
-class Comparison:
+class Comparison(Drawn):
     """What :func:`lipmetric.compare` found.
 
     ``accuracy[d, m, s]`` is the accuracy on data set ``d`` of method ``m`` in split ``s``; NaN where it could not be fitted,
-    for the reason in ``refusals``. ``analysis`` has the tests of the differences.
+    for the reason in ``refusals``. ``analysis`` has the tests of the differences. ``report`` draws the table with bars, every
+    split, and ranks with the critical-difference diagram.
     """
 
     def __init__(self, found: Mapping[str, Any], view: Any) -> None:
@@ -46,19 +46,6 @@ class Comparison:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state, _view=_lipmetric.View.from_json(state["_view"]))
-
-    def report(
-        self,
-        path: str | os.PathLike[str] | None = None,
-        *,
-        plots: str | os.PathLike[str] | None = None,
-        plot_format: str = "svg",
-    ) -> str:
-        """A page with pictures: the table with bars, every split, ranks with the critical-difference diagram.
-
-        It is returned, and written to ``path``; each picture also as a file into the folder ``plots``, as ``"svg"`` or
-        ``"png"``."""
-        return str(self._view.report(places(path, plots, plot_format)))
 
     @property
     def mean(self) -> npt.NDArray[np.float64]:

@@ -595,15 +595,10 @@ def load(path: str | os.PathLike[str]) -> Model:
     return Model(_lipmetric.Model.load(os.fspath(path)))
 
 
-class Path(list[dict[str, Any]]):
-    """What :func:`lipmetric.path` found: a list of its points, which can be drawn."""
+class Drawn:
+    """What can be shown as a page with pictures."""
 
-    def __init__(self, points: Sequence[dict[str, Any]], view: Any) -> None:
-        super().__init__(points)
-        self._view = view
-
-    def __reduce__(self) -> Any:
-        return _path_again, (list(self), None if self._view is None else self._view.to_json())
+    _view: Any
 
     def report(
         self,
@@ -612,13 +607,27 @@ class Path(list[dict[str, Any]]):
         plots: str | os.PathLike[str] | None = None,
         plot_format: str = "svg",
     ) -> str:
-        """A page with pictures: objective, ratios, rank and, with ``folds``, held-out accuracy along ``c``, the best marked.
+        """A page with pictures of what was found.
 
         It is returned, and written to ``path``; each picture also as a file into the folder ``plots``, as ``"svg"`` or
         ``"png"``."""
         if self._view is None:
             raise ValueError("the margins of these rows cannot be measured, so that there is nothing to draw")
         return str(self._view.report(places(path, plots, plot_format)))
+
+
+class Path(Drawn, list[dict[str, Any]]):
+    """What :func:`lipmetric.path` found: a list of its points.
+
+    ``report`` draws objective, ratios, rank and, with ``folds``, held-out accuracy along ``c``, the best marked.
+    """
+
+    def __init__(self, points: Sequence[dict[str, Any]], view: Any) -> None:
+        super().__init__(points)
+        self._view = view
+
+    def __reduce__(self) -> Any:
+        return _path_again, (list(self), None if self._view is None else self._view.to_json())
 
 
 def _path_again(points: list[dict[str, Any]], view: str | None) -> Path:

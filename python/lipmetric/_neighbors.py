@@ -11,7 +11,30 @@ from ._core import ask
 from ._parameters import threads_of
 
 
-class KNeighborsClassifier(Predicting):
+class Nearest:
+    """What the two estimators share: their parameters, and rows that are taken as they are."""
+
+    _method = "euclidean"
+
+    def __init__(
+        self, n_neighbors: int | str = 5, *, weights: str = "uniform", n_jobs: int | None = None
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.weights = weights
+        self.n_jobs = n_jobs
+
+    def _recipe(self) -> dict[str, Any]:
+        return {
+            "classifier": "nearest",
+            "k": self.n_neighbors,
+            "weights": self.weights,
+            "scaling": "none",
+            "fill": "error",
+            "n_jobs": self.n_jobs,
+        }
+
+
+class KNeighborsClassifier(Nearest, Predicting):
     """Majority vote of the nearest training rows, by exact search.
 
     Rows are taken as they are, neither scaled nor filled. Of classes with equally many votes it is the one whose nearest row is
@@ -34,25 +57,6 @@ class KNeighborsClassifier(Predicting):
     array(['a', 'b'], dtype='<U1')
     """
 
-    _method = "euclidean"
-
-    def __init__(
-        self, n_neighbors: int | str = 5, *, weights: str = "uniform", n_jobs: int | None = None
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.weights = weights
-        self.n_jobs = n_jobs
-
-    def _recipe(self) -> dict[str, Any]:
-        return {
-            "classifier": "nearest",
-            "k": self.n_neighbors,
-            "weights": self.weights,
-            "scaling": "none",
-            "fill": "error",
-            "n_jobs": self.n_jobs,
-        }
-
     def kneighbors(self, X: Any, return_distance: bool = True) -> Any:
         """The numbers of the nearest training rows of each row, and their distances, nearest first."""
         told = self._ask(self._native.explain, X)
@@ -60,7 +64,7 @@ class KNeighborsClassifier(Predicting):
         return (told["distances"], rows) if return_distance else rows
 
 
-class KNeighborsRegressor(Regressing):
+class KNeighborsRegressor(Nearest, Regressing):
     """The mean of the nearest training rows, by exact search.
 
     Rows are taken as they are, neither scaled nor filled.
@@ -81,17 +85,6 @@ class KNeighborsRegressor(Regressing):
     >>> knn.predict([[0.2], [3.5]])
     array([3. , 6.5])
     """
-
-    _method = "euclidean"
-
-    def __init__(
-        self, n_neighbors: int | str = 5, *, weights: str = "uniform", n_jobs: int | None = None
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.weights = weights
-        self.n_jobs = n_jobs
-
-    _recipe = KNeighborsClassifier._recipe
 
     def kneighbors(self, X: Any, return_distance: bool = True) -> Any:
         """The numbers of the nearest training rows of each row, and their distances, nearest first."""

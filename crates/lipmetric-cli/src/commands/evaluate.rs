@@ -10,14 +10,16 @@ use crate::output::{self, Align, TextTable, counted, short};
 use crate::pages::{self, PageArgs};
 use crate::radius::CertifiedArgs;
 use crate::session::Session;
+use lipmetric::data::Table;
 use lipmetric::evaluate::{CalibrationBin, ClassScore, Confusion, Reliability, Summary, Trial, certified_trials};
 use lipmetric::lipschitz::certified_accuracy;
 use lipmetric::method::Method;
 use lipmetric::model::Predictor;
-use lipmetric::prepare::Unseen;
+use lipmetric::prepare::{Schema, Unseen};
 use lipmetric::robust::{Norm, Radius, Space};
 use lipmetric::view::Judgement;
 use lipmetric::{Labels, Matrix, Task};
+use lipmetric_io::TableStream;
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -129,6 +131,21 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
     if args.json { output::print_json(&report) } else { output::print(&describe(&report)) }
 }
 
+/// The next rows to judge a model on: those with a label, where the others are skipped.
+fn labelled_batch(args: &Args, schema: &Schema, stream: &mut TableStream, session: &Session) -> Result<Option<Table>> {
+    while let Some(mut batch) = session.reading(|| stream.next_batch(BATCH))? {
+        session.go_on()?;
+        line_up(&mut batch, schema, &args.roles)?;
+        if args.roles.skip_unlabelled {
+            batch = schema.labelled(&batch)?;
+        }
+        if batch.rows() > 0 {
+            return Ok(Some(batch));
+        }
+    }
+    Ok(None)
+}
+
 fn judge_model(args: &Args, (path, predictor): (&std::path::Path, Predictor), session: &Session) -> Result<Report> {
     let schema = predictor.model().preparation.schema();
     let seen = predictor.model().training.as_ref().map(Seen::of);
@@ -142,15 +159,7 @@ fn judge_model(args: &Args, (path, predictor): (&std::path::Path, Predictor), se
     let mut shares: Vec<f64> = Vec::new();
     // For a page, radii are told where there are some.
     let mut curve = args.pages.wanted() || !args.certified.radius.is_empty();
-    while let Some(mut batch) = session.reading(|| stream.next_batch(BATCH))? {
-        session.go_on()?;
-        line_up(&mut batch, schema, &args.roles)?;
-        if args.roles.skip_unlabelled {
-            batch = schema.labelled(&batch)?;
-        }
-        if batch.rows() == 0 {
-            continue;
-        }
+    while let Some(batch) = labelled_batch(args, schema, &mut stream, session)? {
         let labels = schema.labels_as(&batch, &classes)?;
         classes = labels.classes().to_vec();
         truth.extend_from_slice(labels.codes());

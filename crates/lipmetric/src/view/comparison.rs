@@ -31,6 +31,7 @@ pub struct ComparisonView {
 
 /// A method on a data set.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct ComparisonCell {
     /// The mean over the splits, where every split was fitted.
     pub mean: Option<f64>,
@@ -48,6 +49,7 @@ pub struct ComparisonCell {
 
 /// Average ranks, and which of them can be told apart.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Ranks {
     /// Of each method, 1 being the best.
     pub average: Vec<f64>,

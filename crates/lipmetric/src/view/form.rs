@@ -8,6 +8,7 @@ const DRAWN: usize = 60;
 
 /// A metric, as it can be looked at: `M = L^T L` on the prepared features.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Form {
     /// The largest eigenvalues of `M`, descending.
     pub spectrum: Vec<f64>,
@@ -23,6 +24,7 @@ pub struct Form {
 
 /// The elements of a symmetric matrix, of its most important features.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Heat {
     /// The features, by weight.
     pub names: Vec<String>,

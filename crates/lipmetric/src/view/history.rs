@@ -7,6 +7,7 @@ const KEPT: usize = 2000;
 
 /// Where a fit stood.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Step {
     /// Iterations done.
     pub iteration: usize,

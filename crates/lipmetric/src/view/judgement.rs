@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// How predictions compare with the truth.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Judgement {
     /// What was judged, in words.
     pub judged: String,
@@ -46,6 +47,7 @@ pub struct Judgement {
 
 /// A class and how well it is told.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct ClassFigures {
     /// Its name.
     pub name: String,
@@ -61,6 +63,7 @@ pub struct ClassFigures {
 
 /// Predictions of about the same probability.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Bin {
     /// The mean probability of the predicted class.
     pub said: f64,

@@ -13,6 +13,7 @@ const NAMED: usize = 3;
 /// Rows under a metric, in the orthogonal directions in which they spread most: what is apart in a picture of two of them is at
 /// least that far apart by the metric.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Map {
     /// `coordinates[d][k]`: where the row drawn as number `k` is in direction `d`, from the mean of all rows.
     pub coordinates: Vec<Vec<f64>>,

@@ -58,6 +58,7 @@ pub struct ClassView {
 
 /// How a fit ended.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Ending {
     /// In words.
     pub status: String,
@@ -81,6 +82,7 @@ pub struct Ending {
 
 /// An accuracy, and how it was come by.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Expected {
     /// The part of the rows that is predicted correctly.
     pub accuracy: f64,
@@ -105,6 +107,7 @@ pub enum How {
 
 /// What a method that chooses has tried.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Tried {
     /// In words.
     pub what: String,
@@ -116,6 +119,7 @@ pub struct Tried {
 
 /// A pair of rows that determines the optimum.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct SupportView {
     /// Where the rows stood.
     pub places: [String; 2],

@@ -31,6 +31,7 @@ pub struct PathView {
 
 /// One distance of the path.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct PathPoint {
     /// `c` as a fraction of `c_max`.
     pub c_rel: f64,

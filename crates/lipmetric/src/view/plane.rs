@@ -13,6 +13,7 @@ const MARGIN: f64 = 0.06;
 
 /// A classifier's function over a plane of two features.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Plane {
     /// Which function it is, in words.
     pub function: String,
@@ -36,6 +37,7 @@ pub struct Plane {
 
 /// A feature along an axis.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Axis {
     /// Its name.
     pub name: String,

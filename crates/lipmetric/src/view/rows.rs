@@ -9,6 +9,7 @@ const SHOWN: usize = 2000;
 
 /// Labelled rows before and after a metric.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct RowsView {
     /// The rows that are drawn.
     pub shown: Shown,

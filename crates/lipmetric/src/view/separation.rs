@@ -11,6 +11,7 @@ const MEASURED: usize = 4000;
 
 /// How far classes are apart under a metric, in relation to how wide they are.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Separation {
     /// How many rows were measured.
     pub rows: usize,
@@ -35,6 +36,7 @@ pub struct Separation {
 
 /// Margin, diameters and their ratios.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct MarginsView {
     /// The nearest rows of different classes.
     pub margin: PairView,
@@ -50,6 +52,7 @@ pub struct MarginsView {
 
 /// Two rows, and how far apart they are.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct PairView {
     /// The number of one.
     pub first: usize,
@@ -61,6 +64,7 @@ pub struct PairView {
 
 /// Counts in bins.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Histogram {
     /// The ends of the bins, one more than there are bins.
     pub edges: Vec<f64>,
@@ -70,6 +74,7 @@ pub struct Histogram {
 
 /// A line through points.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Curve {
     /// Ascending.
     pub x: Vec<f64>,

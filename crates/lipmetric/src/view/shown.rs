@@ -7,6 +7,7 @@ const OVERRULED: f64 = 1.0 + 1e-6;
 
 /// Rows that are drawn, each with what a picture says about it.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Shown {
     /// Their numbers, ascending.
     pub rows: Vec<usize>,

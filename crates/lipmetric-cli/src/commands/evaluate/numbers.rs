@@ -1,8 +1,7 @@
 //! The same where numbers are predicted.
 
 use super::super::seen::{self, Seen};
-use super::super::shared::{BATCH, line_up};
-use super::{Args, Tried, try_method};
+use super::{Args, Tried, labelled_batch, try_method};
 use crate::failure::{Failure, Result};
 use crate::input::KeepArgs;
 use crate::output::{self, Align, TextTable, counted, short};
@@ -44,15 +43,7 @@ pub(super) fn judge_model(args: &Args, (path, predictor): (&Path, &Predictor), s
     let seen = model.training.as_ref().map(Seen::of);
     let mut stream = session.reading(|| args.data.stream(&args.roles.ignore, model, &KeepArgs::default()))?;
     let (mut truth, mut predicted, mut met) = (Vec::new(), Vec::new(), 0);
-    while let Some(mut batch) = session.reading(|| stream.next_batch(BATCH))? {
-        session.go_on()?;
-        line_up(&mut batch, schema, &args.roles)?;
-        if args.roles.skip_unlabelled {
-            batch = schema.labelled(&batch)?;
-        }
-        if batch.rows() == 0 {
-            continue;
-        }
+    while let Some(batch) = labelled_batch(args, schema, &mut stream, session)? {
         truth.extend_from_slice(schema.targets(&batch)?.numbers().unwrap_or_default());
         predicted.extend(predictor.estimate(&batch)?);
         if let Some(seen) = &seen {
