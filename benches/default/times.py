@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.datasets import make_classification
 from tables import ROOT, numbers, write
 
-SIZES = ["1000x20", "5000x20", "20000x20", "100000x20", "200x2000", "200x6000"]
+SIZES = ["1000x20", "5000x20", "20000x20", "100000x20", "20000x100", "5000x300", "200x2000", "200x6000"]
 
 
 def table(size):

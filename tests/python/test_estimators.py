@@ -335,6 +335,21 @@ def test_the_default_is_what_the_program_does(tmp_path, program):
         lipmetric.AutoMetric(k=3).fit(X, y)
 
 
+@pytest.mark.parametrize("scoring", ["accuracy", "balanced", "log-loss", "auc"])
+def test_the_score_to_choose_by_is_the_one_that_is_named(scoring):
+    X, y = lipmetric.datasets.load_fertility()
+    learner = lipmetric.AutoMetric(scoring=scoring, metrics=["within"]).fit(X, y)
+    choice = learner.model_.outcome["choice"]
+    assert learner.model_.spec["score"] == scoring
+    assert 0.5 < choice["estimate"] <= 1.0
+    if scoring == "accuracy":
+        assert "score" not in choice
+    else:
+        assert -1.0 < choice["score"] < 0.0 if scoring == "log-loss" else 0.4 < choice["score"] <= 1.0
+    with pytest.raises(ValueError, match="accuracy, balanced, log-loss"):
+        lipmetric.AutoMetric(scoring="f1").fit(X, y)
+
+
 LARGE = """
     import resource, sys
     import numpy as np

@@ -7,6 +7,7 @@ use crate::output::counted;
 use crate::session::Session;
 use clap::{Args, ValueEnum};
 use lipmetric::data::{Column, Table};
+use lipmetric::method::Choose;
 use lipmetric::prepare::{ColumnRef, Dataset, Fill, Kind, Notation, Roles, Scaling};
 use lipmetric::{Model, Task};
 use lipmetric_io::model::{StoredModel, load_model_from};
@@ -15,6 +16,7 @@ use lipmetric_io::{
 };
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 /// The model of a file, or of standard input.
 pub(crate) fn load_model(path: &Path) -> Result<StoredModel> {
@@ -292,9 +294,53 @@ pub(crate) struct PrepareArgs {
     #[arg(long, value_name = "RULE", default_value_t)]
     pub(crate) fill: Fill,
     /// How numeric features are scaled: none, standard (mean 0, deviation 1), minmax (0 to 1),
-    /// quantile (the normal quantile of the rank)
+    /// quantile (the normal quantile of the rank), or auto: standard, but `--method auto` takes quantile where that
+    /// predicts held-out rows better
     #[arg(long, value_name = "RULE", default_value_t)]
-    pub(crate) scale: Scaling,
+    pub(crate) scale: Scale,
+}
+
+/// A scaling, or that it is chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Scale(pub(crate) Choose<Scaling>);
+
+impl Scale {
+    /// The scaling where nothing chooses one.
+    pub(crate) fn usual(self) -> Scaling {
+        self.0.unwrap_or_default()
+    }
+}
+
+impl Default for Scale {
+    fn default() -> Self {
+        Self(Choose::Auto)
+    }
+}
+
+impl FromStr for Scale {
+    type Err = lipmetric::Error;
+
+    fn from_str(text: &str) -> lipmetric::Result<Self> {
+        if text == "auto" {
+            return Ok(Self::default());
+        }
+        let others = |_| {
+            lipmetric::Error::parameter(
+                "scale",
+                format!("`{text}` is not one of auto, none, standard, minmax, quantile"),
+            )
+        };
+        text.parse::<Scaling>().map(|scaling| Self(scaling.into())).map_err(others)
+    }
+}
+
+impl std::fmt::Display for Scale {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.0 {
+            Choose::Value(scaling) => scaling.fmt(f),
+            Choose::Auto => f.write_str("auto"),
+        }
+    }
 }
 
 impl RoleArgs {

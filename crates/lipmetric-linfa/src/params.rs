@@ -5,7 +5,7 @@ use linfa::{DatasetBase, Float, Label, ParamGuard};
 use lipmetric::Labels;
 use lipmetric::classify::{K, Weights};
 use lipmetric::data::{Column, Table};
-use lipmetric::method::{Auto, Method, Spec};
+use lipmetric::method::{Auto, Choose, Method, Spec};
 use lipmetric::model::{ClassifierSpec, Recipe};
 use lipmetric::prepare::{Dataset, Fill, Roles, Scaling};
 use lipmetric::solver::{Observer, Silent};
@@ -19,7 +19,7 @@ pub struct MetricLearner {
     spec: Spec,
     classifier: ClassifierSpec,
     fill: Fill,
-    scaling: Scaling,
+    scaling: Choose<Scaling>,
 }
 
 /// The same before its parameters are checked; [`Fit`] checks them.
@@ -42,7 +42,7 @@ impl MetricLearner {
             Spec::Auto(_) => ClassifierSpec::Auto,
             _ => ClassifierSpec::Vote { k: K::Fixed(1), weights: Weights::Uniform },
         };
-        MetricLearnerParams(Self { spec, classifier, fill: Fill::default(), scaling: Scaling::default() })
+        MetricLearnerParams(Self { spec, classifier, fill: Fill::default(), scaling: Choose::Auto })
     }
 
     /// The distance and what predicts by it, chosen together by cross-validation.
@@ -103,10 +103,11 @@ impl MetricLearnerParams {
         self
     }
 
-    /// How features are scaled before the distance is learned: to mean 0 and deviation 1, unless another scaling is given.
+    /// How features are scaled before the distance is learned: to mean 0 and deviation 1, unless another scaling is given, or
+    /// [`Auto`] finds that the normal quantiles of their ranks predict better.
     #[must_use]
     pub fn scaling(mut self, scaling: Scaling) -> Self {
-        self.0.scaling = scaling;
+        self.0.scaling = scaling.into();
         self
     }
 }

@@ -15,7 +15,7 @@ use crate::pages::{self, PageArgs};
 use crate::resources::{self, Stopwatch};
 use crate::session::Session;
 use lipmetric::lipschitz::Margins;
-use lipmetric::method::{Choice, Method, MetricKind, Outcome, Score, Spec};
+use lipmetric::method::{Choice, Method, MetricKind, Outcome, ScalingChoice, Score, Spec};
 use lipmetric::model::{Classifier, Foreseen};
 use lipmetric::prepare::{Encoding, Preparation, Scaling, Step};
 use lipmetric::solver::Status;
@@ -538,6 +538,9 @@ fn describe_choice(model: &Model, choice: &Choice, facts: &mut TextTable) {
     if taken.smoothness.is_some() {
         facts.row(["chosen function", "smooth in the distances (kernel ridge)"]);
     }
+    if let Some(scaling) = &choice.scaling {
+        facts.row(["chosen scaling", &describe_scaling(scaling)]);
+    }
     if choice.rows == 0 {
         return;
     }
@@ -570,6 +573,15 @@ fn describe_choice(model: &Model, choice: &Choice, facts: &mut TextTable) {
     ]);
     describe_score(model, choice, facts);
     expect(choice, facts);
+}
+
+/// How features are scaled, and what was found on held-out rows.
+fn describe_scaling(choice: &ScalingChoice) -> String {
+    let [standard, quantile] = [choice.standard, choice.quantile].map(|v| format!("{:.1} %", 100.0 * v));
+    match choice.scaling {
+        Scaling::Quantile => format!("quantile of the rank: {quantile} (standard: {standard})"),
+        _ => format!("standard: {standard} (quantile: {quantile})"),
+    }
 }
 
 /// What it was chosen by, where that is not the accuracy.

@@ -75,7 +75,7 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
             let Dataset { schema, columns, labels, .. } =
                 args.rows.roles.read(&table, Task::Classification, session)?;
             let PrepareArgs { fill, scale } = args.rows.prepare;
-            let preparation = Preparation::fit(schema, &columns, None, fill, scale)?;
+            let preparation = Preparation::fit(schema, &columns, None, fill, scale.usual())?;
             let (x, names) = (preparation.apply(&columns)?, preparation.feature_names());
             (Metric::euclidean(x.cols()), x, labels, "the Euclidean distance".to_owned(), None, names)
         }

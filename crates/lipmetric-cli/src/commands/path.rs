@@ -118,7 +118,7 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
     let fractions = fractions(args)?;
     let (table, data) = args.rows.read(Task::Classification, session)?;
     let PrepareArgs { fill, scale } = args.rows.prepare;
-    let preparation = Preparation::fit(data.schema.clone(), &data.columns, None, fill, scale)?;
+    let preparation = Preparation::fit(data.schema.clone(), &data.columns, None, fill, scale.usual())?;
     let x = preparation.apply(&data.columns)?;
     let training = Training::new(&x, &data.labels)?;
     let mut observer = Budget::new(time_limit(args.time_limit)?, session.fit_observer());
@@ -199,7 +199,7 @@ fn held_out(
     }
     let PrepareArgs { fill, scale } = args.rows.prepare;
     let splits = folds(&data.labels, args.folds, args.seed)?;
-    match accuracy_along(lip, data, &splits, (fill, scale), fractions, observer) {
+    match accuracy_along(lip, data, &splits, (fill, scale.usual()), fractions, observer) {
         Ok(found) => Ok(Some(found)),
         Err(lipmetric::Error::Interrupted) => {
             session.note("note: stopped before the held-out accuracies were known");

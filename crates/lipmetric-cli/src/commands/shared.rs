@@ -44,7 +44,7 @@ impl LabelledArgs {
 impl PrepareArgs {
     /// A method with this preparation and this classifier.
     pub(crate) fn recipe<'a>(&self, spec: &'a Spec, classifier: ClassifierSpec) -> Recipe<'a> {
-        Recipe::new(spec).prepared(self.fill, self.scale).predicting(classifier)
+        Recipe::new(spec).prepared(self.fill, self.scale.0).predicting(classifier)
     }
 }
 

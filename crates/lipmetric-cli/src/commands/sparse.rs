@@ -34,7 +34,7 @@ pub(super) fn fit(args: &fit::Args, spec: &Spec, classifier: ClassifierSpec, ses
     };
     let labels = Labels::from_names(table.labels.iter());
     labels.check_two_classes().map_err(|e| Failure::Data(format!("{}: {e}", table.origin)))?;
-    let mut model = SparseModel::fit(&table.rows, &labels, rows.prepare.scale, (k, weights))?;
+    let mut model = SparseModel::fit(&table.rows, &labels, rows.prepare.scale.usual(), (k, weights))?;
     model.lines.clone_from(&table.lines);
     model.origin = Some(origin(&table));
     if let Some(path) = &args.model {

@@ -282,7 +282,9 @@ fn instead(recipe: &Recipe<'_>, data: &Dataset, (halt, best): (Halt, Option<Metr
     model.spec = recipe.spec.clone();
     model.used = recipe.spec.clone();
     model.outcome.status = if halt == Halt::Interrupted { Status::Interrupted } else { Status::TimeLimit };
-    let note = match best.filter(|metric| metric.features() == model.metric.features()) {
+    // A metric of features whose scaling was chosen is none of these.
+    let scaled = !(recipe.scaling.is_auto() && matches!(recipe.spec, Spec::Auto(_)));
+    let note = match best.filter(|metric| scaled && metric.features() == model.metric.features()) {
         Some(metric) => {
             model.metric = metric;
             "the fit was in the middle of a step that was not waited for: this is the best distance before it, and its figures are not known"

@@ -272,3 +272,29 @@ fn the_score_that_was_chosen_by_is_told_within_eighty_columns() {
         facts.for_each(|line| assert!(line.chars().count() <= 80, "{line}"));
     }
 }
+
+#[test]
+fn the_default_chooses_the_scaling_and_naming_one_ends_that() {
+    let room = Room::new();
+    let mut rows = "a,b,c,kind\n".to_owned();
+    for i in 0..160_u32 {
+        let z = [0.7, 1.9, 3.1].map(|f: f64| (f * f64::from(i) + f).sin());
+        let [a, b, c] = z.map(|v| (8.0 * v).exp());
+        rows += &format!("{a},{b},{c},{}\n", if z[0] + z[1] > 0.1 { "high" } else { "low" });
+    }
+    std::fs::write(room.path("heavy.csv"), rows).unwrap();
+    let shown = room.ok(&["fit", "heavy.csv", "--model", "m.lip"]);
+    assert!(shown.contains("chosen scaling") && shown.contains("quantile of the rank: "), "{shown}");
+    assert!(shown.contains("the normal quantile of its rank"), "{shown}");
+    let stored = room.json(&["inspect", "m.lip", "--json"]);
+    assert_eq!(stored["outcome"]["choice"]["scaling"]["scaling"], "quantile", "{stored}");
+    room.ok(&["predict", "heavy.csv", "--model", "m.lip", "-o", "out.csv"]);
+    room.ok(&["transform", "heavy.csv", "--model", "m.lip", "-o", "mapped.csv"]);
+    let named = room.ok(&["fit", "heavy.csv", "--scale", "standard"]);
+    assert!(!named.contains("chosen scaling") && !named.contains("quantile"), "{named}");
+    let told = room.ok(&["compare", "heavy.csv", "--methods", "nn,auto", "--repeats", "2"]);
+    assert!(told.contains("scaling: standard (auto may take quantile)"), "{told}");
+    let told = room.ok(&["compare", "heavy.csv", "--methods", "nn", "--repeats", "2"]);
+    assert!(told.contains("scaling: standard,"), "{told}");
+    assert!(room.fails(2, &["fit", "heavy.csv", "--scale", "rank"]).contains("auto, none, standard, minmax, quantile"));
+}

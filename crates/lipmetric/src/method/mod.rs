@@ -35,7 +35,8 @@ pub(crate) mod values;
 
 pub use agop::Agop;
 pub use arml::Arml;
-pub use choose::{Auto, Choice, Judged, MetricKind, Score};
+pub use choose::{Auto, Choice, Judged, MetricKind, ScalingChoice, Score};
+pub(crate) use choose::{Judges, Raw};
 pub use euclidean::Euclidean;
 pub use lip::{ClassWeights, Lip, Solver, TradeOff};
 pub use lip_local::LipLocal;

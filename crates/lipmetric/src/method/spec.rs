@@ -4,6 +4,7 @@ use super::{
     Agop, Arml, Auto, Euclidean, Field, Fit, Lip, LipLocal, LipRobust, Lmml, Lmnn, Mcml, Method, Mlkr, Nca, Outcome,
     Solver, TradeOff, Training,
 };
+use crate::prepare::Scaling;
 use crate::problem::{Diameter, Slack, Variant};
 use crate::solver::Observer;
 use crate::{Error, Result};
@@ -231,6 +232,15 @@ impl<T> Choose<T> {
     pub fn unwrap_or(self, usual: T) -> T {
         self.value().unwrap_or(usual)
     }
+
+    /// The value, or the usual one where it is to be chosen.
+    #[must_use]
+    pub fn unwrap_or_default(self) -> T
+    where
+        T: Default,
+    {
+        self.value().unwrap_or_default()
+    }
 }
 
 macro_rules! choosable {
@@ -242,7 +252,7 @@ macro_rules! choosable {
         })*
     };
 }
-choosable!(Variant => Variant, Slack => Slack, Diameter => Diameter, TradeOff => TradeOff);
+choosable!(Variant => Variant, Slack => Slack, Diameter => Diameter, TradeOff => TradeOff, Scaling => Scaling);
 choosable!(usize => Option<usize>, Option<usize> => Option<usize>);
 
 const AUTO: &str = "auto";

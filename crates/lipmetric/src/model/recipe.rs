@@ -3,9 +3,9 @@ use super::vote::Voting;
 use super::{Model, Provenance, Terms, TrainingRows, extension, number, smooth};
 use crate::classify::{K, SmoothSpec, Validation, Weights, best_k, judge_k, usual_ks};
 use crate::helpers::Helpers;
-use crate::method::{Fit, Method, Serves, Spec, Training, Triplet};
+use crate::method::{Choose, Fit, Judges, Method, Raw, ScalingChoice, Serves, Spec, Training, Triplet};
 use crate::prepare::{Dataset, Fill, Preparation, Scaling};
-use crate::solver::Observer;
+use crate::solver::{Observer, Timed};
 use crate::{Error, Metric, Result};
 use std::sync::Arc;
 
@@ -21,8 +21,9 @@ pub struct Recipe<'a> {
     pub triplets: Option<&'a [Triplet]>,
     /// The rule for missing values.
     pub fill: Fill,
-    /// The scaling.
-    pub scaling: Scaling,
+    /// The scaling. Where it is to be chosen it is the usual one, but for [`Spec::Auto`] and classes: then it is chosen by held-out
+    /// rows, too ([`ScalingChoice`](crate::method::ScalingChoice)).
+    pub scaling: Choose<Scaling>,
     /// How classes are predicted.
     pub classifier: ClassifierSpec,
     /// How much each of the rows that are fitted counts while the metric is learned; all count once where there are none.
@@ -39,7 +40,7 @@ impl<'a> Recipe<'a> {
     /// A method, with the usual preparation, and prediction by the nearest row.
     #[must_use]
     pub fn new(spec: &'a Spec) -> Self {
-        let (fill, scaling, classifier) = (Fill::default(), Scaling::default(), ClassifierSpec::default());
+        let (fill, scaling, classifier) = (Fill::default(), Choose::Auto, ClassifierSpec::default());
         Self {
             spec,
             start: None,
@@ -68,8 +69,8 @@ impl<'a> Recipe<'a> {
 
     /// The same with another rule for missing values and another scaling.
     #[must_use]
-    pub fn prepared(self, fill: Fill, scaling: Scaling) -> Self {
-        Self { fill, scaling, ..self }
+    pub fn prepared(self, fill: Fill, scaling: impl Into<Choose<Scaling>>) -> Self {
+        Self { fill, scaling: scaling.into(), ..self }
     }
 
     /// The same with another classifier.
@@ -111,7 +112,11 @@ impl<'a> Recipe<'a> {
     /// If there are fewer than two classes, `k` is larger than the number of rows, a step refuses the data, or a certificate is
     /// to be kept and there would be none.
     pub fn fit(&self, data: &Dataset, rows: Option<&[usize]>, observer: &mut dyn Observer) -> Result<Model> {
-        let preparation = Preparation::fit(data.schema.clone(), &data.columns, rows, self.fill, self.scaling)?;
+        // One clock for the choice of a scaling and what follows; a stop is one of both.
+        let observer: &mut dyn Observer = &mut Timed::new(observer);
+        let chosen = self.choose_scaling(data, rows, observer)?;
+        let scaling = chosen.as_ref().map_or(self.scaling.unwrap_or_default(), |choice| choice.scaling);
+        let preparation = Preparation::fit(data.schema.clone(), &data.columns, rows, self.fill, scaling)?;
         let (x, y) = match rows {
             Some(rows) => (preparation.apply_rows(&data.columns, rows)?, data.labels.select(rows)),
             None => (preparation.apply(&data.columns)?, data.labels.clone()),
@@ -122,7 +127,43 @@ impl<'a> Recipe<'a> {
         };
         // Helpers hold all rows.
         let helped = Self { helpers: self.helpers.filter(|_| rows.is_none()), ..*self };
-        helped.fit_prepared(preparation, TrainingRows { lines, ..TrainingRows::new(x, y) }, observer)
+        let mut model =
+            helped.fit_prepared(preparation, TrainingRows { lines, ..TrainingRows::new(x, y) }, observer)?;
+        if let Some(choice) = &mut model.outcome.choice {
+            choice.scaling = chosen;
+        }
+        Ok(model)
+    }
+
+    /// The scaling of these rows, where it is to be chosen with everything else. Helpers hold rows that are prepared already.
+    fn choose_scaling(
+        &self,
+        data: &Dataset,
+        rows: Option<&[usize]>,
+        observer: &mut dyn Observer,
+    ) -> Result<Option<ScalingChoice>> {
+        let Spec::Auto(auto) = self.spec else { return Ok(None) };
+        if !self.scaling.is_auto() || self.helpers.is_some() {
+            return Ok(None);
+        }
+        let all: Vec<usize>;
+        let rows = match rows {
+            Some(rows) => rows,
+            None => {
+                all = (0..data.labels.len()).collect();
+                &all
+            }
+        };
+        let uniform = Weights::Uniform;
+        let (neighbours, weights, smooth) = match self.classifier {
+            ClassifierSpec::Vote { k: K::Fixed(k), weights } => (vec![k], weights, None),
+            ClassifierSpec::Vote { k: K::Auto, weights } => (usual_ks(rows.len()), weights, None),
+            ClassifierSpec::Extension { .. } => (vec![1], uniform, None),
+            ClassifierSpec::Smooth(asked) => (Vec::new(), uniform, Some(asked)),
+            ClassifierSpec::Auto => (Vec::new(), uniform, Some(SmoothSpec::default())),
+        };
+        let raw = Raw { data, rows, weights: self.weights, fill: self.fill };
+        auto.choose_scaling(raw, Judges { neighbours: &neighbours, weights, smooth }, observer)
     }
 
     /// Fits on rows that this preparation has made: what a program that holds no table does. The recipe's own rules of preparation

@@ -8,8 +8,6 @@ pub struct Knots(Vec<[f64; 2]>);
 
 /// Knots, at most: what is between two of them is less than a hundredth of the rows.
 const MOST: usize = 200;
-/// Beyond this no quantile is looked for: that of less than one in 10^18.
-const FARTHEST: f64 = 9.0;
 
 impl Knots {
     /// The knots of sorted values, at least one. Equal values share their mean rank.
@@ -82,12 +80,15 @@ fn normal_quantile(p: f64) -> f64 {
         // Exactly zero in the middle.
         return if p > 0.5 { -normal_quantile(1.0 - p) } else { 0.0 };
     }
-    let (mut low, mut high) = (-FARTHEST, 0.0);
-    while high - low > 1e-14 * FARTHEST {
-        let middle = 0.5 * (low + high);
-        if normal(middle) < p { low = middle } else { high = middle }
+    // Abramowitz and Stegun 26.2.23, off by less than 4.5e-4; each of Halley's steps leaves about the third power of that.
+    let t = (-2.0 * p.ln()).sqrt();
+    let above = 2.515_517 + t * (0.802_853 + t * 0.010_328);
+    let mut z = above / (1.0 + t * (1.432_788 + t * (0.189_269 + t * 0.001_308))) - t;
+    for _ in 0..2 {
+        let off = (normal(z) - p) * (0.5 * z * z).exp() * std::f64::consts::TAU.sqrt();
+        z -= off / (1.0 + 0.5 * z * off);
     }
-    0.5 * (low + high)
+    z
 }
 
 /// The probability that a standard normal variable is below `z`: `1/2 + phi(z) (z + z^3/3 + z^5/(3 5) + ...)`.
@@ -109,6 +110,10 @@ mod tests {
     fn quantiles_are_those_of_tables() {
         for (p, z) in [(0.5, 0.0), (0.975, 1.959_963_984_540_054), (0.01, -2.326_347_874_040_841), (1e-6, -4.753_424)] {
             assert!((normal_quantile(p) - z).abs() < 1e-6, "{p}");
+        }
+        for k in 1..2000 {
+            let p = f64::from(k) / 2000.0;
+            assert!((normal(normal_quantile(p)) - p).abs() < 1e-14, "{p}");
         }
     }
 

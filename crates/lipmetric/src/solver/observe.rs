@@ -150,21 +150,29 @@ impl<O: Observer> Observer for Budget<O> {
 ///
 /// A method makes one before anything else. Where a fit runs others inside (a path, a choice between metrics, the largest
 /// trade-off first), theirs pass their figures on to it, and the outermost clock has the last word: it is never set back.
+///
+/// A wish to stop is remembered: what is done after it hears it again.
 pub(crate) struct Timed<'a> {
     inner: &'a mut dyn Observer,
     begun: Instant,
+    stop: Option<Halt>,
 }
 
 impl<'a> Timed<'a> {
     /// The fit begins now.
     pub(crate) fn new(inner: &'a mut dyn Observer) -> Self {
-        Self { inner, begun: Instant::now() }
+        Self { inner, begun: Instant::now(), stop: None }
     }
 }
 
 impl Observer for Timed<'_> {
     fn progress(&mut self, at: &Progress) -> ControlFlow<Halt> {
-        self.inner.progress(&Progress { seconds: self.begun.elapsed().as_secs_f64(), ..*at })
+        if let Some(stop) = self.stop {
+            return ControlFlow::Break(stop);
+        }
+        let told = self.inner.progress(&Progress { seconds: self.begun.elapsed().as_secs_f64(), ..*at });
+        self.stop = told.break_value();
+        told
     }
 
     fn decided(&mut self, what: &str) {

@@ -4,7 +4,7 @@ use lipmetric::classify::SmoothSpec;
 use lipmetric::data::{Column, Table};
 use lipmetric::method::{Auto, Euclidean, MetricKind, Score, Spec};
 use lipmetric::model::{Classifier, ClassifierSpec, Recipe};
-use lipmetric::prepare::{Dataset, Roles};
+use lipmetric::prepare::{Dataset, Fill, Roles, Scaling};
 use lipmetric::solver::{Halt, Observer, Progress, Silent};
 use lipmetric::{Error, Model};
 use rand::{RngExt, SeedableRng};
@@ -157,4 +157,84 @@ fn of_many_rows_the_choice_is_judged_again_with_all_of_them() {
     let told = model.predict(lipmetric::model::Rows::Prepared(&prepared)).unwrap();
     let right = told.iter().zip(test.labels.codes()).filter(|(a, b)| a == b).count() as f64 / 1500.0;
     assert!((right - choice.estimate).abs() < 0.05, "expected {}, found {right}", choice.estimate);
+}
+
+/// The same rows with every feature bent by a function, and the classes of the rows before that.
+fn bent(n: usize, seed: u64, bend: impl Fn(f64) -> f64) -> Dataset {
+    let class =
+        |x: &[f64], rng: &mut ChaCha8Rng| u32::from(x[0] + x[1] - x[2] * x[3] + 0.3 * rng.random::<f64>() > 0.1);
+    let plain = data(n, 5, seed, class);
+    let numbers = |cells: &lipmetric::prepare::Cells| match cells {
+        lipmetric::prepare::Cells::Number(values) => values.iter().map(|v| bend(*v)).collect(),
+        _ => Vec::new(),
+    };
+    let mut columns: Vec<Column> =
+        plain.columns.cells().iter().enumerate().map(|(k, c)| Column::numbers(format!("x{k}"), numbers(c))).collect();
+    let names = plain.labels.codes().iter().map(|&c| plain.labels.classes()[c as usize].clone());
+    columns.push(Column::texts("class", names));
+    Dataset::read(&Table::new("rows", columns), &Roles::default()).unwrap()
+}
+
+#[test]
+fn ranks_are_taken_where_tails_are_heavy_and_not_where_they_are_not() {
+    let model = fit(&few(), ClassifierSpec::Auto, &bent(240, 4, |v| (7.0 * v).exp()));
+    let choice = model.outcome.choice.as_ref().unwrap().scaling.clone().unwrap();
+    assert_eq!((choice.scaling, model.preparation.scaling()), (Scaling::Quantile, Scaling::Quantile));
+    assert!(choice.quantile > choice.standard + choice.standard_error, "{choice:?}");
+    // The estimate is of the model that is delivered.
+    let fresh = bent(600, 5, |v| (7.0 * v).exp());
+    let prepared = model.preparation.apply(&fresh.columns).unwrap();
+    let told = model.predict(lipmetric::model::Rows::Prepared(&prepared)).unwrap();
+    let named = |codes: &[u32], names: &[String]| codes.iter().map(|&c| names[c as usize].clone()).collect::<Vec<_>>();
+    let (told, truth) = (named(&told, &model.classes), named(fresh.labels.codes(), fresh.labels.classes()));
+    let right = told.iter().zip(&truth).filter(|(a, b)| a == b).count() as f64 / 600.0;
+    let estimate = model.outcome.choice.as_ref().unwrap().estimate;
+    assert!((right - estimate).abs() < 0.08, "{right} and {estimate}");
+
+    let plain = bent(240, 4, |v| v);
+    let chosen = fit(&few(), ClassifierSpec::Auto, &plain);
+    let mut named = Recipe::new(&few())
+        .predicting(ClassifierSpec::Auto)
+        .prepared(Fill::Median, Scaling::Standard)
+        .fit(&plain, None, &mut Silent)
+        .unwrap();
+    let scaling = chosen.outcome.choice.as_ref().unwrap().scaling.clone();
+    assert_eq!(scaling.as_ref().unwrap().scaling, Scaling::Standard);
+    // What was named is not chosen; else it is the same model.
+    assert_eq!(named.outcome.choice.as_ref().unwrap().scaling, None);
+    named.outcome.choice.as_mut().unwrap().scaling = scaling;
+    assert_eq!(chosen, named);
+}
+
+#[test]
+fn votes_judge_scalings_where_votes_alone_are_wanted() {
+    let vote = ClassifierSpec::Vote { k: lipmetric::classify::K::Auto, weights: lipmetric::classify::Weights::Uniform };
+    let model = fit(&few(), vote, &bent(240, 4, |v| (7.0 * v).exp()));
+    assert_eq!(model.preparation.scaling(), Scaling::Quantile);
+    assert!(matches!(model.classifier, Classifier::Vote(_)));
+    // Other methods do not choose.
+    let model = fit(&Euclidean::new().into(), vote, &bent(60, 4, |v| (7.0 * v).exp()));
+    assert_eq!(model.preparation.scaling(), Scaling::Standard);
+}
+
+#[test]
+fn rows_that_are_not_fitted_have_no_part_in_the_choice_of_a_scaling() {
+    let all = bent(160, 6, |v| (5.0 * v).exp());
+    let rows: Vec<usize> = (0..160).filter(|i| i % 3 != 0).collect();
+    let other = |i: usize, v: f64| if i.is_multiple_of(3) { -1e6 * v } else { v };
+    let mut columns: Vec<Column> = Vec::new();
+    for (k, cells) in all.columns.cells().iter().enumerate() {
+        let lipmetric::prepare::Cells::Number(values) = cells else { continue };
+        columns.push(Column::numbers(format!("x{k}"), values.iter().enumerate().map(|(i, v)| other(i, *v)).collect()));
+    }
+    let names = all.labels.codes().iter().map(|&c| all.labels.classes()[c as usize].clone());
+    columns.push(Column::texts("class", names));
+    let moved = Dataset::read(&Table::new("rows", columns), &Roles::default()).unwrap();
+    let spec = few();
+    let fitted = |data: &Dataset| {
+        Recipe::new(&spec).predicting(ClassifierSpec::Auto).fit(data, Some(&rows), &mut Silent).unwrap()
+    };
+    let (a, b) = (fitted(&all), fitted(&moved));
+    assert_eq!(a.outcome, b.outcome);
+    assert_eq!(a.preparation.steps(), b.preparation.steps());
 }

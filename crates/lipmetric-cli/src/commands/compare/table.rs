@@ -147,12 +147,22 @@ fn caption(outcome: &Outcome<'_>, args: &Args) -> String {
     let mut text = format!(
         "{what} in per cent, mean ± standard deviation over {splits} (seed {}); missing \
          values: {}, scaling: {}, {voting}{unless}",
-        outcome.protocol.seed, args.prepare.fill, args.prepare.scale,
+        outcome.protocol.seed,
+        args.prepare.fill,
+        scaling(outcome, args),
     );
     if comparison.methods.len() > 1 {
         text += "; * highest mean of its row, not necessarily significant";
     }
     text
+}
+
+/// How features are scaled.
+fn scaling(outcome: &Outcome<'_>, args: &Args) -> String {
+    let scale = args.prepare.scale;
+    let chooses = scale.0.is_auto() && outcome.specs.iter().any(|spec| matches!(spec, Spec::Auto(_)));
+    let unless = if chooses { " (auto may take quantile)" } else { "" };
+    format!("{}{unless}", scale.usual())
 }
 
 /// What each method was told, methods with the same settings together.

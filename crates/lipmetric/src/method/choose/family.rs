@@ -142,10 +142,13 @@ impl Family {
         }
     }
 
+    /// The same of classes and distances that are blended.
+    pub(super) const EFFORT: (usize, usize) = (2000, 1000);
+
     /// Rows to choose by, at most, and about how many predictions are enough: small tables are dealt to folds several times.
     pub(super) fn effort(&self) -> (usize, usize) {
         match self {
-            Self::Local(..) => (2000, 1000),
+            Self::Local(..) => Self::EFFORT,
             Self::Forms(forms) => forms.effort(),
         }
     }

@@ -114,7 +114,7 @@ impl Distances {
 }
 
 /// All distances of a fold.
-struct Fold<'a> {
+pub(super) struct Fold<'a> {
     plain: Distances,
     /// By member; none where it is not needed any more.
     learned: Vec<Option<Distances>>,
@@ -123,7 +123,7 @@ struct Fold<'a> {
 }
 
 impl<'a> Fold<'a> {
-    fn new(
+    pub(super) fn new(
         training: &Training<'a>,
         (roster, members): (&[Traits], &[Member]),
         queries: &Matrix,
@@ -153,7 +153,7 @@ impl<'a> Fold<'a> {
     }
 
     /// What votes under a distance say of the queries, for each number of neighbours.
-    fn votes(&self, candidate: &Candidate, ask: &Ask<'_>) -> Vec<Told> {
+    pub(super) fn votes(&self, candidate: &Candidate, ask: &Ask<'_>) -> Vec<Told> {
         let to = self.mixed(candidate, |d| &d.to);
         if let Some(numbers) = self.labels.numbers() {
             return means(numbers, &to, ask);
@@ -181,7 +181,7 @@ impl<'a> Fold<'a> {
     }
 
     /// What smooth functions of a distance say of the queries, for each setting, and their median radii.
-    fn smooth(&self, candidate: &Candidate, tried: &[Smoothness]) -> Result<Vec<(Told, f64)>> {
+    pub(super) fn smooth(&self, candidate: &Candidate, tried: &[Smoothness]) -> Result<Vec<(Told, f64)>> {
         let within = self.mixed(candidate, |d| &d.within);
         let weights = self.weights.as_deref();
         let sample = Sample { within: &within, spread: 1.0, labels: self.labels, weights };
@@ -212,14 +212,18 @@ fn means(numbers: &[f64], to: &Matrix, ask: &Ask<'_>) -> Vec<Told> {
 }
 
 /// What is told of all rows in one round of folds, arm by arm.
-struct Round {
-    told: Vec<Told>,
-    held: Vec<bool>,
+pub(super) struct Round {
+    pub(super) told: Vec<Told>,
+    pub(super) held: Vec<bool>,
     classes: usize,
 }
 
 impl Round {
-    fn put(&mut self, arm: usize, rows: &[usize], told: Told) {
+    pub(super) fn new(rows: usize, classes: usize) -> Self {
+        Self { told: Vec::new(), held: vec![false; rows], classes }
+    }
+
+    pub(super) fn put(&mut self, arm: usize, rows: &[usize], told: Told) {
         let n = self.held.len();
         if arm >= self.told.len() {
             self.told.resize(arm + 1, Told::default());
@@ -252,7 +256,7 @@ pub(super) fn judge(
     let mut why = "the fit was stopped before a choice was made".to_owned();
     'rounds: for repeat in 0..repeats {
         let classes = if data.y.numbers().is_some() { 1 } else { data.y.classes().len() };
-        let mut round = Round { told: Vec::new(), held: vec![false; n], classes };
+        let mut round = Round::new(n, classes);
         for (at, split) in folds(data.y, number, seed.wrapping_add(repeat as u64))?.into_iter().enumerate() {
             if repeat == 0 {
                 split.test.iter().for_each(|&i| race.fold[i] = at);
@@ -451,7 +455,7 @@ impl Race {
         let weight = row_weights(data, ask.score);
         let mut scored = Vec::with_capacity(arms.len());
         for &arm in arms {
-            let good = part_goodness(ask.score, &round.told[arm], data, rows)?;
+            let good = part_goodness(ask.score, &round.told[arm], data.y, rows)?;
             scored.push((good.iter().zip(rows).map(|(g, &i)| g * weight[i]).sum::<f64>(), arm));
         }
         scored.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
@@ -466,7 +470,7 @@ impl Race {
         }
         for arm in (0..self.arms.len()).filter(|&a| self.alive[a]) {
             let told = &round.told[arm];
-            let good = part_goodness(ask.score, told, data, &rows)?;
+            let good = part_goodness(ask.score, told, data.y, &rows)?;
             for (&i, g) in rows.iter().zip(good) {
                 self.good[arm][i] += g;
                 match (data.y.numbers(), &told.values) {
@@ -496,8 +500,9 @@ impl Race {
     }
 }
 
-fn part_goodness(score: Score, told: &Told, data: &Training<'_>, rows: &[usize]) -> Result<Vec<f64>> {
-    let truth = data.y.select(rows);
+/// How good what is told of these rows is.
+pub(super) fn part_goodness(score: Score, told: &Told, truth: &Labels, rows: &[usize]) -> Result<Vec<f64>> {
+    let truth = truth.select(rows);
     let labels = rows.iter().map(|&i| told.labels[i]).collect();
     let values =
         told.values.as_ref().filter(|_| score.needs_values() || truth.numbers().is_some()).map(|v| v.select_rows(rows));

@@ -8,7 +8,7 @@ use super::score::{Score, Told, goodness};
 use super::{Chooser, Fit, Part, Training, Watch};
 use crate::classify::smooth::{self, Said};
 use crate::classify::{Calibration, KScore, Poll, Smoothness, best_k};
-use crate::data::holdouts;
+use crate::data::{Split, holdouts};
 use crate::neighbours::{NeighbourIndex, Neighbours};
 use crate::solver::Status;
 use crate::{Error, Labels, Matrix, Metric, Result};
@@ -49,12 +49,17 @@ struct Worth {
     absolute: Option<f64>,
 }
 
+/// The rows that a choice may look at, and those that it is judged on again.
+pub(super) fn kept_out(labels: &Labels, seed: u64) -> Result<Split> {
+    let part = (HELD.1 as f64 / labels.len() as f64).min(HELD.0);
+    let split = holdouts(labels, 1.0 - part, 1, seed)?.into_iter().next();
+    split.ok_or_else(|| Error::data("the rows cannot be split"))
+}
+
 /// Chooses on a sample between the best distance for votes and the best for smooth functions by rows that neither has seen.
 pub(super) fn fit(chooser: &Chooser<'_>, data: &Training<'_>, ask: &Ask<'_>, watch: &mut Watch<'_>) -> Result<Fit> {
     let n = data.x.rows();
-    let part = (HELD.1 as f64 / n as f64).min(HELD.0);
-    let split = holdouts(data.y, 1.0 - part, 1, chooser.seed)?.into_iter().next();
-    let split = split.ok_or_else(|| Error::data("the rows cannot be split"))?;
+    let split = kept_out(data.y, chooser.seed)?;
     let (rest, held) = (Part::of(data, &split.train), Part::of(data, &split.test));
     let (rest, held) = (rest.training()?, held.training()?);
     let sample = some_of(&rest, SAMPLE, chooser.seed)?;

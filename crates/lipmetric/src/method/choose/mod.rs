@@ -9,6 +9,7 @@
 //! | `pick` | the choice between these |
 //! | `kept` | what another run need not do again |
 //! | `large` | the choice for many rows: on a sample, judged again with all |
+//! | `scaling` | how features are scaled, before anything else is chosen |
 //! | `score` | what is made as large as can be: accuracy, balanced accuracy, log-likelihood, AUC |
 //! | `standing` | the rule of one standard error, and what it is worth |
 //! | `rule` | the choice by those predictions, and an estimate of what it is worth |
@@ -23,12 +24,15 @@ mod large;
 mod mix;
 mod pick;
 mod rule;
+mod scaling;
 mod score;
 mod standing;
 
 pub(super) use family::Family;
 pub(super) use forms::Forms;
 pub use rule::{Choice, Judged, MetricKind};
+pub use scaling::ScalingChoice;
+pub(crate) use scaling::{Judges, Raw};
 pub use score::Score;
 
 use super::parameters::parameters;

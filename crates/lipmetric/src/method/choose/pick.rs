@@ -90,6 +90,7 @@ impl Race {
                 .map(|_| self.standing(&self.off).nested(&counts, |kept| self.rule(&all, &usual, &outside(kept)))),
             neighbours: (!votes.is_empty()).then(|| right.mean(right.best(votes, &counts), &counts)),
             score: (ask.score != Score::Accuracy).then(|| self.standing(&self.good).mean(arm, &weight)),
+            scaling: None,
             tried: self.tried(&right, &counts),
         };
         Ok(Picked { arm, choice, calibration: self.calibration(arm, data)? })

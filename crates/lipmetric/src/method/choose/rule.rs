@@ -1,5 +1,6 @@
 use super::family::Traits;
 use super::judge::{Candidate, Scores};
+use super::scaling::ScalingChoice;
 use super::standing::{Standing, Verdict};
 use crate::classify::Smoothness;
 use crate::problem::{Diameter, Slack};
@@ -120,6 +121,9 @@ pub struct Choice {
     /// The score of what was chosen on the same rows, where it was not chosen by the accuracy: as optimistic as that is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub score: Option<f64>,
+    /// How features are scaled, where that was chosen, too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scaling: Option<ScalingChoice>,
     /// Everything that was tried.
     pub tried: Vec<Judged>,
 }
@@ -146,6 +150,7 @@ impl Choice {
             repeats: 0,
             neighbours: None,
             score: None,
+            scaling: None,
             tried: Vec::new(),
         }
     }
@@ -208,6 +213,7 @@ pub(super) fn choose(scores: &Scores, usual: Traits) -> (Candidate, Choice) {
         repeats: scores.repeats,
         neighbours: None,
         score: None,
+        scaling: None,
         tried: tried.collect(),
     };
     (candidate, choice)

@@ -1,6 +1,7 @@
 use std::ops::Range;
 
 /// How well each of several candidates did on each row, and the rule by which one of them is chosen.
+#[derive(Clone)]
 pub(super) struct Standing<'a> {
     /// `good[candidate][row]`: the more the better.
     pub(super) good: &'a [Vec<f64>],
