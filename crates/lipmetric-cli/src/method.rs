@@ -18,7 +18,6 @@ use options::{Given, help};
 use serde::Serialize;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 /// The methods that there are.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -297,18 +296,6 @@ fn diameter(text: &str) -> std::result::Result<Choose<Diameter>, String> {
         },
         _ => Err("give max, mean, cvar:LEVEL, such as cvar:0.1, or auto".to_owned()),
     }
-}
-
-/// A limit on the time of a fit.
-pub(crate) fn time_limit(seconds: Option<f64>) -> Result<Option<Duration>> {
-    seconds
-        .map(|s| {
-            Duration::try_from_secs_f64(s)
-                .ok()
-                .filter(|d| !d.is_zero())
-                .ok_or_else(|| Failure::Usage(format!("--time-limit: {s} is not a number of seconds above zero")))
-        })
-        .transpose()
 }
 
 /// How classes are predicted.

@@ -24,15 +24,24 @@ pub(crate) fn write(text: &str) -> Result {
 
 /// Writes a line to standard error. A reader that is gone is no reason to end.
 pub(crate) fn say(text: &str) {
-    let _ = writeln!(std::io::stderr(), "{}", harmless(text, false));
+    let text = harmless(text, false);
+    let width = if std::io::stderr().is_terminal() { terminal_size::terminal_size_of(std::io::stderr()) } else { None };
+    let text = match width.map(|(width, _)| usize::from(width.0)).filter(|&w| w >= LEAST_WIDTH) {
+        Some(width) => text.lines().map(|line| wrapped(line, width)).collect::<Vec<_>>().join("\n"),
+        None => text,
+    };
+    let _ = writeln!(std::io::stderr(), "{text}");
 }
+
+/// Nothing is broken to fit terminals narrower than this.
+const LEAST_WIDTH: usize = 20;
 
 /// The columns of the terminal that results go to; none where they go elsewhere.
 pub(crate) fn terminal_width() -> Option<usize> {
     if !std::io::stdout().is_terminal() {
         return None;
     }
-    terminal_size::terminal_size().map(|(width, _)| usize::from(width.0)).filter(|&w| w >= 20)
+    terminal_size::terminal_size().map(|(width, _)| usize::from(width.0)).filter(|&w| w >= LEAST_WIDTH)
 }
 
 /// Our own codes for bold letters and back.

@@ -9,7 +9,7 @@ use lipmetric::evaluate::{Advance, Supervisor};
 use lipmetric::solver::{Halt, Observer, Progress};
 use std::io::IsTerminal;
 use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -23,10 +23,13 @@ pub(crate) struct Session {
     quiet: bool,
     verbose: bool,
     interrupt: Interrupt,
+    /// When the program began: time limits are counted from here.
+    begun: Instant,
 }
 
 impl Session {
     pub(crate) fn start(global: &Global) -> Result<Self> {
+        let begun = Instant::now();
         if let Some(threads) = global.threads {
             let processors = std::thread::available_parallelism().map_or(1, usize::from);
             let threads = threads.min(MOST_THREADS_PER_PROCESSOR * processors);
@@ -42,7 +45,18 @@ impl Session {
             }
         }));
         exit_instead_of_abort()?;
-        Ok(Self { quiet: global.quiet, verbose: global.verbose > 0, interrupt: Interrupt::listen()? })
+        Ok(Self { quiet: global.quiet, verbose: global.verbose > 0, interrupt: Interrupt::listen()?, begun })
+    }
+
+    /// The limit of so many seconds from the start of the program: reading the table is part of it.
+    pub(crate) fn limit(&self, seconds: Option<f64>) -> Result<Option<Limit>> {
+        let Some(seconds) = seconds else { return Ok(None) };
+        let whole = (seconds > 0.0)
+            .then(|| Duration::try_from_secs_f64(seconds).ok())
+            .flatten()
+            .ok_or_else(|| Failure::Usage(format!("--time-limit: {seconds} is not a number of seconds above zero")))?;
+        // A limit beyond what the clock can tell is none.
+        Ok(self.begun.checked_add(whole).map(|end| Limit { whole, end }))
     }
 
     /// Says something about the run, on standard error.
@@ -91,26 +105,34 @@ impl Session {
     pub(crate) fn fit_observer(&self) -> FitObserver<'_> {
         let bar = self.bar(ProgressBar::new_spinner(), "{spinner} {msg}");
         bar.enable_steady_tick(Duration::from_millis(120));
-        FitObserver { session: self, bar, told: Instant::now() }
+        FitObserver { session: self, bar, begun: Instant::now(), told: Instant::now() }
     }
 
     /// Ends the program with this failure if something that is watched only between its steps goes on for too long after the limit
-    /// or an interrupt: by a second, or 5 %. What comes before is found where it can be.
-    pub(crate) fn deadline(&self, limit: Option<Duration>, late: fn() -> Failure) -> Deadline {
+    /// or an interrupt: by a second, or 5 %. What comes before is found where it can be. `late` may say that it is to be waited for.
+    pub(crate) fn deadline(
+        &self,
+        limit: Option<Limit>,
+        late: impl Fn() -> Option<Failure> + Send + 'static,
+    ) -> Deadline {
         let done = Arc::new(AtomicBool::new(false));
         let (over, interrupt) = (done.clone(), self.interrupt.clone());
-        let end = limit.and_then(|l| Instant::now().checked_add(l + patience(l)));
+        let end = limit.and_then(|l| l.end.checked_add(patience(limit)));
         std::thread::spawn(move || {
             let mut asked = None;
             while !over.load(Ordering::SeqCst) {
                 std::thread::sleep(TICK);
                 let now = Instant::now();
                 if asked.is_none() && interrupt.asked() {
-                    asked = now.checked_add(patience(Duration::ZERO));
+                    asked = now.checked_add(patience(None));
                 }
                 let interrupted = asked.is_some_and(|at| now >= at);
-                if (interrupted || end.is_some_and(|end| now >= end)) && !over.swap(true, Ordering::SeqCst) {
-                    let failure = if interrupted { Failure::Interrupted(String::new()) } else { late() };
+                if !interrupted && end.is_none_or(|end| now < end) {
+                    continue;
+                }
+                let Some(late) = late() else { continue };
+                if !over.swap(true, Ordering::SeqCst) {
+                    let failure = if interrupted { Failure::Interrupted(String::new()) } else { late };
                     failure.tell();
                     lipmetric_io::write::remove_unfinished();
                     std::process::exit(i32::from(failure.code()));
@@ -121,13 +143,13 @@ impl Session {
     }
 
     /// Watches many fits, which shall not go on for longer than the limit.
-    pub(crate) fn supervisor(&self, what: &'static str, limit: Option<Duration>) -> ManyFits {
+    pub(crate) fn supervisor(&self, what: &'static str, limit: Option<Limit>) -> ManyFits {
         let bar = self.bar(ProgressBar::new(1), "{prefix} {wide_bar} {pos}/{len} {msg}");
         bar.set_prefix(what);
-        // A limit beyond what the clock can tell is none.
-        let end = limit.and_then(|limit| Instant::now().checked_add(limit));
+        let end = limit.map(|limit| limit.end);
         let log = self.logs().then(|| Mutex::new(Instant::now()));
-        ManyFits { bar, what, log, stop: StopOnly { interrupt: self.interrupt.clone(), end } }
+        let stop = StopOnly { interrupt: self.interrupt.clone(), end };
+        ManyFits { bar, what, log, done: Arc::default(), stop }
     }
 }
 
@@ -136,8 +158,22 @@ const TICK: Duration = Duration::from_millis(50);
 
 /// How long to wait for something that has been asked to end: what is then written instead takes some time, too, and both together shall
 /// take no more than a second, or 5 %.
-pub(crate) fn patience(limit: Duration) -> Duration {
-    limit.mul_f64(0.03).max(Duration::from_millis(400))
+pub(crate) fn patience(limit: Option<Limit>) -> Duration {
+    limit.map_or(Duration::ZERO, |l| l.whole.mul_f64(0.03)).max(Duration::from_millis(400))
+}
+
+/// A limit of time.
+#[derive(Clone, Copy)]
+pub(crate) struct Limit {
+    whole: Duration,
+    pub(crate) end: Instant,
+}
+
+impl Limit {
+    /// What is left of it.
+    pub(crate) fn left(&self) -> Duration {
+        self.end.saturating_duration_since(Instant::now())
+    }
 }
 
 /// While it is there, a limit holds.
@@ -169,12 +205,22 @@ pub(crate) fn colour() -> bool {
 pub(crate) struct FitObserver<'a> {
     session: &'a Session,
     bar: ProgressBar,
+    begun: Instant,
     /// When the log was last told.
     told: Instant,
 }
 
-impl Observer for FitObserver<'_> {
-    fn progress(&mut self, at: &Progress) -> ControlFlow<Halt> {
+impl FitObserver<'_> {
+    /// How far a fit is: of one that learns from folds by how many of them are done, and how long it will still take.
+    fn line(&self, at: &Progress) -> String {
+        if let Some((done, all)) = at.folds {
+            let mut line = format!("fold {} of {all}, {:.1} s", done + 1, at.seconds);
+            if done > 0 {
+                let left = self.begun.elapsed().mul_f64((all.saturating_sub(done)) as f64 / done as f64);
+                line += &format!(", about {} left", HumanDuration(Duration::from_secs(left.as_secs() + 1)));
+            }
+            return line;
+        }
         let mut line = format!("iteration {}", at.iteration);
         for (name, value) in [("objective", at.primal), ("bound", at.dual), ("gap", at.gap)] {
             if let Some(value) = value {
@@ -184,7 +230,16 @@ impl Observer for FitObserver<'_> {
         if let Some(pairs) = at.working_set {
             line += &format!(", {pairs} pairs");
         }
-        line += &format!(", {:.1} s", at.seconds);
+        line + &format!(", {:.1} s", at.seconds)
+    }
+}
+
+impl Observer for FitObserver<'_> {
+    fn progress(&mut self, at: &Progress) -> ControlFlow<Halt> {
+        let line = self.line(at);
+        if let Some((done, all)) = at.folds {
+            show_folds(&self.bar, done, all);
+        }
         // A bare step of many fits is no news.
         if at.primal.is_some() || at.gap.is_some() {
             self.session.detail(&line);
@@ -200,6 +255,17 @@ impl Observer for FitObserver<'_> {
     fn decided(&mut self, what: &str) {
         self.session.detail(what);
     }
+}
+
+/// Makes a bar with an end of a spinner.
+fn show_folds(bar: &ProgressBar, done: usize, all: usize) {
+    if bar.length() != Some(all as u64) {
+        bar.set_length(all as u64);
+        if let Ok(style) = ProgressStyle::with_template("{wide_bar} {msg}") {
+            bar.set_style(style);
+        }
+    }
+    bar.set_position(done as u64);
 }
 
 impl Drop for FitObserver<'_> {
@@ -232,6 +298,8 @@ pub(crate) struct ManyFits {
     what: &'static str,
     /// When the log was last told; none where there is a terminal or nobody wants to know.
     log: Option<Mutex<Instant>>,
+    /// Fits that are done.
+    pub(crate) done: Arc<AtomicUsize>,
     stop: StopOnly,
 }
 
@@ -241,6 +309,7 @@ impl Supervisor for ManyFits {
     }
 
     fn advanced(&self, at: &Advance) {
+        self.done.store(at.done, Ordering::SeqCst);
         self.bar.set_length(at.total as u64);
         self.bar.set_position(at.done as u64);
         // Whole seconds, rounded up: a bar that says 0 and goes on is no help.

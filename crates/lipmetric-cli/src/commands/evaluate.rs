@@ -5,7 +5,7 @@ use super::shared::{BATCH, SplitArgs, line_up};
 use crate::failure::{Failure, Result};
 use crate::input::{DataArgs, KeepArgs, PrepareArgs, RoleArgs, TaskArgs};
 use crate::memory;
-use crate::method::{MethodArgs, time_limit};
+use crate::method::MethodArgs;
 use crate::output::{self, Align, TextTable, counted, short};
 use crate::pages::{self, PageArgs};
 use crate::radius::CertifiedArgs;
@@ -58,7 +58,7 @@ pub(crate) struct Args {
     method: MethodArgs,
     #[command(flatten)]
     splits: SplitArgs,
-    /// Without --model: stop after this many seconds (exit code 4)
+    /// Without --model: stop this many seconds after the program began (exit code 4)
     #[arg(long, value_name = "SECONDS", conflicts_with = "model", help_heading = "Splits")]
     time_limit: Option<f64>,
     #[command(flatten)]
@@ -249,9 +249,9 @@ fn try_method(args: &Args, session: &Session) -> Result<Tried> {
     };
     let asked = args.certified.certification()?;
     memory::check(&recipe.foresee(&data), args.data.max_memory(), &table.origin)?;
-    let limit = time_limit(args.time_limit)?;
+    let limit = session.limit(args.time_limit)?;
     let supervisor = session.supervisor("splits", limit);
-    let deadline = session.deadline(limit, late);
+    let deadline = session.deadline(limit, || Some(late()));
     let trials = certified_trials(&data, &recipe, &splits, asked.as_ref(), &supervisor).map_err(|e| match e {
         lipmetric::Error::Interrupted if !session.interrupted() => late(),
         other => other.into(),

@@ -1,3 +1,4 @@
+use super::dry_run;
 use super::shared::LabelledArgs;
 use super::sparse;
 use super::suspects::Suspects;
@@ -6,8 +7,8 @@ use crate::draw;
 use crate::failure::{Failure, Result};
 use crate::input::TaskArgs;
 use crate::memory;
+use crate::method::MethodArgs;
 use crate::method::options::{self, Given};
-use crate::method::{MethodArgs, time_limit};
 use crate::origin;
 use crate::output::{self, Align, TextTable, counted, short};
 use crate::outputs;
@@ -16,7 +17,7 @@ use crate::resources::{self, Stopwatch};
 use crate::session::Session;
 use lipmetric::lipschitz::Margins;
 use lipmetric::method::{Choice, Method, MetricKind, Outcome, ScalingChoice, Score, Spec};
-use lipmetric::model::{Classifier, Foreseen};
+use lipmetric::model::Classifier;
 use lipmetric::prepare::{Encoding, Preparation, Scaling, Step};
 use lipmetric::solver::Status;
 use lipmetric::view::{ModelView, Separation};
@@ -58,7 +59,7 @@ pub(crate) struct Args {
     method: MethodArgs,
     #[arg(long, value_name = "FILE", help_heading = "Other methods", help = options::help("triplets", "Comparisons to learn from instead of the labels: lines of three row numbers `i,j,l` for \"row i is nearer to row j than to row l\", rows counted from 1", ""))]
     triplets: Option<PathBuf>,
-    /// Stop after this many seconds, with the best found so far (exit code 4)
+    /// Stop this many seconds after the program began, with the best found so far (exit code 4)
     #[arg(long, value_name = "SECONDS", help_heading = "Method")]
     time_limit: Option<f64>,
     /// Keep what the fit has come to in this file, about once a second: after `kill -9`, Ctrl-C or the time limit the same command goes on from there. Removed at the end
@@ -79,7 +80,7 @@ pub(crate) struct Args {
     /// Print the result as JSON
     #[arg(long, help_heading = "Output")]
     json: bool,
-    /// Only say how large the fit would be: rows, features, pairs of rows, memory
+    /// Only say how large the fit would be: rows, features, pairs of rows, memory, and by fits of some of the rows how long it would take
     #[arg(long, help_heading = "Output")]
     dry_run: bool,
     #[command(flatten)]
@@ -158,6 +159,7 @@ fn check_output(args: &Args) -> Result {
 pub(crate) fn run(args: &Args, session: &Session) -> Result {
     let watch = Stopwatch::start();
     check_output(args)?;
+    let limit = session.limit(args.time_limit)?;
     let task = args.task.task();
     if task == Task::Regression && args.pages.wanted() {
         return Err(Failure::Usage(
@@ -177,15 +179,14 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
     let recipe =
         recipe.starting_from(start.as_ref()).comparing(triplets.as_deref()).keeping_certificate(args.certificate);
     let recipe = recipe.keeping_certificate_if_any(args.pages.wanted());
-    let foreseen = recipe.foresee(&data);
     if args.dry_run {
-        return output::print(&describe_size(&table.origin, &foreseen));
+        return dry_run::tell(&recipe, &data, &table.origin, args.rows.data.max_memory());
     }
-    memory::check(&foreseen, args.rows.data.max_memory(), &table.origin)?;
+    memory::check(&recipe.foresee(&data), args.rows.data.max_memory(), &table.origin)?;
     let origin = origin::of(&data);
     let every = Duration::try_from_secs_f64(args.checkpoint_every)
         .map_err(|e| Failure::Usage(format!("--checkpoint-every: {} is no time: {e}", args.checkpoint_every)))?;
-    let given = (time_limit(args.time_limit)?, args.checkpoint.as_deref().map(|path| (path, every)));
+    let given = (limit, args.checkpoint.as_deref().map(|path| (path, every)));
     watched::fit(&recipe, &data, given, session, |Watched { model, margins, history }| {
         let mut model = Arc::unwrap_or_clone(model);
         model.origin = Some(origin.clone());
@@ -283,19 +284,6 @@ fn next(args: &Args, view: &ModelView) -> Vec<(String, Option<String>)> {
     all
 }
 
-/// What a fit would take.
-fn describe_size(origin: &str, foreseen: &Foreseen) -> String {
-    let mut facts = TextTable::new(vec![Align::Left, Align::Left]);
-    facts.row(["rows", &foreseen.rows.to_string()]);
-    facts.row(["features", &foreseen.features.to_string()]);
-    facts.row(["pairs of rows", &foreseen.pairs.to_string()]);
-    facts.row(["memory at least", &memory::shown(foreseen.bytes)]);
-    if let Some(free) = memory::available() {
-        facts.row(["memory free", &memory::shown(free)]);
-    }
-    format!("{origin}: nothing was fitted\n\n{}", facts.render())
-}
-
 /// A fit that ended early is told by the exit code, after everything has been written.
 fn ended(status: Status, written: bool) -> Result {
     let kept = if written { "; the best result so far was written" } else { "" };
@@ -325,7 +313,11 @@ fn describe(origin: &str, report: &Report<'_>, model: &Model) -> String {
         text += &super::margins::describe_margins(report.lipschitz_euclidean, margins);
         text += "\n";
     }
-    text += &draw::room().map_or_else(String::new, |width| drawn(model, width) + &drawn_weights(model, width));
+    // A spectrum takes time, and that is up.
+    let early = matches!(report.status, Status::TimeLimit | Status::Interrupted);
+    text += &draw::room()
+        .filter(|_| !early)
+        .map_or_else(String::new, |width| drawn(model, width) + &drawn_weights(model, width));
     let mut facts = TextTable::new(vec![Align::Left, Align::Left]);
     facts.row(["seconds", &format!("{:.3}", report.seconds)]);
     facts.row(["model", report.model.as_deref().unwrap_or("not kept; --model FILE keeps it")]);

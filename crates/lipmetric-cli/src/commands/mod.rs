@@ -4,6 +4,7 @@ mod bad_rows;
 pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod datasets;
+mod dry_run;
 pub(crate) mod evaluate;
 mod explain;
 pub(crate) mod export;

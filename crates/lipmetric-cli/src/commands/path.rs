@@ -3,7 +3,7 @@ use super::watched::measure;
 use crate::failure::{Failure, Result};
 use crate::input::PrepareArgs;
 use crate::method::options;
-use crate::method::{LipArgs, Method, time_limit};
+use crate::method::{LipArgs, Method};
 use crate::output::{self, Align, TextTable, short};
 use crate::pages::{self, PageArgs};
 use crate::session::Session;
@@ -58,7 +58,7 @@ pub(crate) struct Args {
     /// Show this many support pairs of each distance, those with the largest multipliers
     #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Output")]
     support: usize,
-    /// Stop after this many seconds, with what there is (exit code 4)
+    /// Stop this many seconds after the program began, with what there is (exit code 4)
     #[arg(long, value_name = "SECONDS", help_heading = "Method")]
     time_limit: Option<f64>,
     /// Print the result as JSON, with all support pairs
@@ -114,6 +114,7 @@ struct Report<'a> {
 
 pub(crate) fn run(args: &Args, session: &Session) -> Result {
     args.pages.check(&[args.rows.data.path()])?;
+    let limit = session.limit(args.time_limit)?;
     let lip = problem(args)?;
     let fractions = fractions(args)?;
     let (table, data) = args.rows.read(Task::Classification, session)?;
@@ -121,7 +122,8 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
     let preparation = Preparation::fit(data.schema.clone(), &data.columns, None, fill, scale.usual())?;
     let x = preparation.apply(&data.columns)?;
     let training = Training::new(&x, &data.labels)?;
-    let mut observer = Budget::new(time_limit(args.time_limit)?, session.fit_observer());
+    let deadline = session.deadline(limit, || Some(late()));
+    let mut observer = Budget::new(limit.map(|l| l.left()), session.fit_observer());
     let fits = lip.path(&training, &fractions, &mut observer)?;
     let Some(first) = fits.first() else { return Ok(()) };
     let stopped = fits.iter().map(|f| f.outcome.status).find(|s| !s.converged());
@@ -136,11 +138,13 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
     }
     let outcome = &first.outcome;
     let mean = |at: usize| held_out.as_ref().map(|h| h.iter().map(|fold| fold[at]).sum::<f64>() / h.len() as f64);
+    let time_left = stopped.is_none() && limit.is_none_or(|l| !l.left().is_zero());
     let point = |(at, fit): (usize, &Fit)| {
-        let margins = measure(&fit.metric, &x, &data.labels)?;
+        let margins = if time_left { measure(&fit.metric, &x, &data.labels)? } else { None };
         Ok(point(fractions[at], fit, &data.labels, margins.as_ref(), mean(at)))
     };
-    let euclidean = measure(&Metric::euclidean(x.cols()), &x, &data.labels).ok().flatten();
+    let euclidean =
+        if time_left { measure(&Metric::euclidean(x.cols()), &x, &data.labels).ok().flatten() } else { None };
     let report = Report {
         method: args.method.title(),
         c_max: outcome.c_max,
@@ -149,6 +153,7 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
         euclidean_ratio: euclidean.as_ref().map(|m| ratio(args.method, m.ratio_diameter, m.ratio_intra)),
         points: fits.iter().enumerate().map(point).collect::<Result<_>>()?,
     };
+    drop(deadline);
     if args.json {
         output::print_json(&report)?;
     } else {
@@ -159,6 +164,10 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
         Some(Status::Interrupted) => Err(Failure::Interrupted(String::new())),
         Some(status) => Err(Failure::NotConverged(format!("not converged: {}", status.describe()))),
     }
+}
+
+fn late() -> Failure {
+    Failure::NotConverged("--time-limit was reached in the middle of a step; allow more time".to_owned())
 }
 
 /// The page about the path.

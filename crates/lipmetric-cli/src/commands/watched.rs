@@ -3,7 +3,7 @@
 
 use crate::failure::{Failure, Result};
 use crate::output::short;
-use crate::session::{self, Session};
+use crate::session::{self, Limit, Session};
 use lipmetric::classify::{K, Weights};
 use lipmetric::lipschitz::{Mahalanobis, Margins};
 use lipmetric::method::{Euclidean, Spec};
@@ -156,19 +156,18 @@ impl<O: Observer> Kept<O> {
 pub(super) fn fit(
     recipe: &Recipe<'_>,
     data: &Dataset,
-    (limit, checkpoint): (Option<Duration>, Option<(&Path, Duration)>),
+    (limit, checkpoint): (Option<Limit>, Option<(&Path, Duration)>),
     session: &Session,
     finish: impl Fn(Watched) -> Result,
 ) -> Result {
     let course = &Mutex::new(Course::default());
     let felt = Felt { course, next: Instant::now(), inner: session.fit_observer() };
-    let observer = Budget::new(limit, felt);
+    let observer = Budget::new(limit.map(|l| l.left()), felt);
     let mut observer = Kept::open(checkpoint, observer, (recipe, data), session)?;
     let told = |model, margins| {
         let history = locked(course).history.clone();
         finish(Watched { model, margins, history })
     };
-    let end = limit.and_then(|l| Instant::now().checked_add(l));
     std::thread::scope(|scope| {
         let (sender, news) = channel();
         let work = move || {
@@ -186,27 +185,34 @@ pub(super) fn fit(
             .stack_size(STACK)
             .spawn_scoped(scope, work)
             .map_err(|e| Failure::Failed(format!("cannot start a thread: {e}")))?;
-        let clock = Clock { end, session, limit };
-        let fitted = match clock.wait(&news) {
+        let clock = Clock { session, limit };
+        // Made as soon as the time is up, so that it is there when nobody waits any longer.
+        let mut spare = None;
+        let fitted = match clock.wait(&news, || spare = Some(stand_in(recipe, data))) {
             Ok(News::Fitted(fitted)) => fitted,
             Ok(News::Measured(_)) | Err(None) => {
                 return Err(Failure::Failed("the fit ended without a result".to_owned()));
             }
             Err(Some(halt)) => {
                 let best = locked(course).best.take();
-                instead(recipe, data, (halt, best)).and_then(|model| told(Arc::new(model), Measured::default())).end()
+                let spare = spare.take().unwrap_or_else(|| stand_in(recipe, data));
+                let model = spare.map(|model| instead(model, recipe.spec, (halt, best)));
+                model.and_then(|model| told(Arc::new(model), Measured::default())).end()
             }
         };
         let model = match fitted {
             Ok(model) => model,
             // Interrupted before there was anything to keep.
-            Err(lipmetric::Error::Interrupted) => Arc::new(instead(recipe, data, (clock.halt(), None))?),
+            Err(lipmetric::Error::Interrupted) => {
+                let model = spare.take().unwrap_or_else(|| stand_in(recipe, data))?;
+                Arc::new(instead(model, recipe.spec, (clock.halt(), None)))
+            }
             Err(e) => return Err(e.into()),
         };
         if news_of_early_end(&model) {
             return told(model, Measured::default());
         }
-        match clock.wait(&news) {
+        match clock.wait(&news, || ()) {
             Ok(News::Measured(margins)) => told(model, (*margins)?),
             Err(Some(_)) => told(model, Measured::default()).end(),
             _ => told(model, Measured::default()),
@@ -220,7 +226,7 @@ fn news_of_early_end(model: &Model) -> bool {
 }
 
 /// Ends the program with a result, whatever its threads are doing.
-trait End {
+pub(super) trait End {
     fn end<T>(self) -> T;
 }
 
@@ -238,9 +244,8 @@ impl End for Result {
 }
 
 struct Clock<'c> {
-    end: Option<Instant>,
     session: &'c Session,
-    limit: Option<Duration>,
+    limit: Option<Limit>,
 }
 
 impl Clock<'_> {
@@ -248,9 +253,10 @@ impl Clock<'_> {
         if self.session.interrupted() { Halt::Interrupted } else { Halt::TimeLimit }
     }
 
-    /// Waits for news until nobody would wait any longer: then why. `Err(None)` if there will be no news.
-    fn wait(&self, news: &Receiver<News>) -> Result<News, Option<Halt>> {
-        let mut asked: Option<Instant> = None;
+    /// Waits for news until nobody would wait any longer: then why. `Err(None)` if there will be no news. Once the time is up,
+    /// `late` is called.
+    fn wait(&self, news: &Receiver<News>, late: impl FnOnce()) -> Result<News, Option<Halt>> {
+        let (mut asked, mut late): (Option<Instant>, _) = (None, Some(late));
         loop {
             match news.recv_timeout(TICK) {
                 Ok(news) => return Ok(news),
@@ -261,16 +267,21 @@ impl Clock<'_> {
             if asked.is_none() && self.session.interrupted() {
                 asked = Some(now);
             }
-            let over = asked.into_iter().chain(self.end).min();
-            if over.is_some_and(|over| now >= over && now - over > session::patience(self.limit.unwrap_or_default())) {
-                return Err(Some(self.halt()));
+            let Some(over) = asked.into_iter().chain(self.limit.map(|l| l.end)).min().filter(|over| now >= *over)
+            else {
+                continue;
+            };
+            match late.take() {
+                Some(late) => late(),
+                None if now - over > session::patience(self.limit) => return Err(Some(self.halt())),
+                None => {}
             }
         }
     }
 }
 
-/// The best metric of a method that is still at work, or the Euclidean distance where it has none yet.
-fn instead(recipe: &Recipe<'_>, data: &Dataset, (halt, best): (Halt, Option<Metric>)) -> Result<Model> {
+/// A model of the same rows with the Euclidean distance.
+fn stand_in(recipe: &Recipe<'_>, data: &Dataset) -> Result<Model> {
     let euclidean: Spec = Euclidean::new().into();
     let classifier = match recipe.classifier {
         ClassifierSpec::Vote { k: K::Fixed(k), weights } => ClassifierSpec::Vote { k: K::Fixed(k), weights },
@@ -278,9 +289,13 @@ fn instead(recipe: &Recipe<'_>, data: &Dataset, (halt, best): (Halt, Option<Metr
         _ => ClassifierSpec::Vote { k: K::Fixed(1), weights: Weights::Uniform },
     };
     let plain = Recipe::new(&euclidean).prepared(recipe.fill, recipe.scaling).predicting(classifier);
-    let mut model = plain.fit(data, None, &mut Silent)?;
-    model.spec = recipe.spec.clone();
-    model.used = recipe.spec.clone();
+    Ok(plain.fit(data, None, &mut Silent)?)
+}
+
+/// The best metric of a method that is still at work, or the Euclidean distance where it has none yet.
+fn instead(mut model: Model, spec: &Spec, (halt, best): (Halt, Option<Metric>)) -> Model {
+    model.spec = spec.clone();
+    model.used = spec.clone();
     model.outcome.status = if halt == Halt::Interrupted { Status::Interrupted } else { Status::TimeLimit };
     // A metric of features whose scaling was chosen is none of these.
     let scaled = !(recipe.scaling.is_auto() && matches!(recipe.spec, Spec::Auto(_)));
@@ -294,7 +309,7 @@ fn instead(recipe: &Recipe<'_>, data: &Dataset, (halt, best): (Halt, Option<Metr
         }
     };
     model.outcome.notes.push(note.to_owned());
-    Ok(model)
+    model
 }
 
 /// Margins and ratios of the training rows, under the metric and under the Euclidean distance.

@@ -92,6 +92,20 @@ fn missing_values_can_be_named_and_the_model_remembers_them() {
 }
 
 #[test]
+fn a_number_that_stands_for_a_missing_value_is_told() {
+    let room = Room::new();
+    let row =
+        |i: usize| format!("{},{},{}\n", if i.is_multiple_of(10) { -999 } else { 90 + i as i64 }, i * 7 % 11, i % 2);
+    room.write("a.csv", format!("bp,b,y\n{}", (0..40).map(row).collect::<String>()));
+    let report = notes(&room, &["fit", "a.csv", "--method", "nn"]);
+    assert!(report.contains("column `bp` is -999 on 4 rows, and from 91 to 129 on the others"), "{report}");
+    assert!(report.contains("`--missing -999`") && !report.contains("column `b`"), "{report}");
+    assert_eq!(notes(&room, &["fit", "a.csv", "--method", "nn", "--missing", "-999"]), "");
+    // Meant as a number, it is one.
+    assert_eq!(notes(&room, &["fit", "a.csv", "--method", "nn", "--kind", "bp=numeric"]), "");
+}
+
+#[test]
 fn rows_without_a_label_can_be_left_out() {
     let room = Room::new();
     room.write("a.csv", "a,y\n1,u\n2,\n3,v\n4,?\n");

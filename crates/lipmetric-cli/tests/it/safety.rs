@@ -127,6 +127,11 @@ fn what_does_not_fit_in_memory_is_refused_with_the_figures() {
     assert!(room.fails(3, &["predict", "--model", "m.lip", "wider.libsvm"]).contains("feature 30000000 is new"));
     let size = room.ok(&["fit", "wide.libsvm", "--dry-run"]);
     assert!(size.contains("100000") && size.contains("224 GiB"), "{size}");
+    assert!(size.contains("it would not find room in memory"), "{size}");
+    let size = room.ok(&["fit", "--data", "echo", "--method", "nn", "--dry-run"]);
+    assert!(size.contains("less than a second\n") && size.contains("(as a trial took)"), "{size}");
+    let size = room.ok(&["fit", "--data", "diabetes", "--method", "lmnn", "--dry-run"]);
+    assert!(size.contains("of the rows)") || size.contains("as a trial took"), "{size}");
 }
 
 #[cfg(unix)]

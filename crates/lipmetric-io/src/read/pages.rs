@@ -1,19 +1,23 @@
 //! Pages of a Parquet column, checked before they are unpacked and decoded.
 //!
 //! A page says itself how large it is when it is unpacked, and the decoder believes it. So the headers of all pages are looked at
-//! first. They are structs of Thrift's compact protocol, of which two fields are of interest and the others are skipped.
+//! first. They are structs of Thrift's compact protocol, of which two fields are of interest and the others are skipped. So is the
+//! file's description at its end, in which a list may claim billions of elements that take no bytes.
 
-use parquet::basic::Type;
+use parquet::basic::{Encoding, Type};
 use parquet::column::page::{Page, PageMetadata, PageReader};
 use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::ColumnChunkMetaData;
 use parquet::file::reader::ChunkReader;
 
-/// Passes pages on, unless one claims more values than its bytes can hold: the decoder would make room for all of them.
+/// Passes pages on, unless one claims more values than its bytes can hold, for which the decoder would make room, or refers to a
+/// dictionary that has not come.
 pub(super) struct Checked {
     inner: Box<dyn PageReader>,
     /// Bytes that a value of a dictionary takes at the least.
     value: usize,
+    /// Whether the dictionary has come.
+    dictionary: bool,
 }
 
 impl Checked {
@@ -24,20 +28,28 @@ impl Checked {
             Type::INT32 | Type::FLOAT | Type::BYTE_ARRAY => 4,
             Type::BOOLEAN | Type::FIXED_LEN_BYTE_ARRAY => 1,
         };
-        Self { inner, value }
+        Self { inner, value, dictionary: false }
     }
 }
 
 impl PageReader for Checked {
     fn get_next_page(&mut self) -> Result<Option<Page>> {
         let page = self.inner.get_next_page()?;
-        if let Some(Page::DictionaryPage { buf, num_values, .. }) = &page
-            && *num_values as usize > buf.len() / self.value
-        {
-            return Err(ParquetError::General(format!(
-                "a dictionary of {} bytes claims {num_values} values",
-                buf.len()
-            )));
+        match &page {
+            Some(Page::DictionaryPage { buf, num_values, .. }) => {
+                if *num_values as usize > buf.len() / self.value {
+                    let message = format!("a dictionary of {} bytes claims {num_values} values", buf.len());
+                    return Err(ParquetError::General(message));
+                }
+                self.dictionary = true;
+            }
+            Some(data) => {
+                let refers = matches!(data.encoding(), Encoding::RLE_DICTIONARY | Encoding::PLAIN_DICTIONARY);
+                if refers && !self.dictionary {
+                    return Err(ParquetError::General("values refer to a dictionary that is not there".to_owned()));
+                }
+            }
+            None => {}
         }
         Ok(page)
     }
@@ -67,6 +79,10 @@ impl Iterator for Checked {
 const LONGEST_HEADER: usize = 1 << 20;
 /// Structs within structs that a header may have.
 const DEEPEST: usize = 8;
+/// Structs and lists within each other that a file's description may have.
+const DEEPEST_DESCRIPTION: usize = 24;
+/// What stands behind a file's description: its length, and a mark.
+const TRAILER: u64 = 8;
 /// What a page of numbers takes beside its values: levels, a dictionary's indices.
 const BESIDE: u64 = 1 << 16;
 
@@ -102,6 +118,23 @@ pub(super) fn check_sizes<R: ChunkReader>(source: &R, chunk: &ColumnChunkMetaDat
     }
     Ok(())
 }
+
+/// Refuses a file whose description has lists of more elements than it has bytes. What else may be wrong with it the decoder tells.
+pub(super) fn check_description<R: ChunkReader>(source: &R) -> Result<()> {
+    let Some(end) = source.len().checked_sub(TRAILER) else { return Ok(()) };
+    let trailer = source.get_bytes(end, TRAILER as usize)?;
+    let Some((length, mark)) = trailer.split_first_chunk::<4>() else { return Ok(()) };
+    let length = u64::from(u32::from_le_bytes(*length));
+    let Some(start) = end.checked_sub(length).filter(|_| mark == b"PAR1") else { return Ok(()) };
+    let described = source.get_bytes(start, length as usize)?;
+    match Thrift(&described, 0).skip(STRUCT, DEEPEST_DESCRIPTION) {
+        Some(()) => Ok(()),
+        None => Err(ParquetError::General("the description of the columns is damaged".to_owned())),
+    }
+}
+
+/// The number of a struct among Thrift's types.
+const STRUCT: u8 = 12;
 
 /// Bytes of Thrift's compact protocol, and the place in them.
 struct Thrift<'a>(&'a [u8], usize);
@@ -173,14 +206,17 @@ impl Thrift<'_> {
             9 | 10 => {
                 let head = self.byte()?;
                 let count = if head >> 4 == 15 { self.varint()? } else { u64::from(head >> 4) };
+                // The decoder takes the elements of a list of booleans for nothing, and counts on. No header has one.
+                let endless = matches!(head & 15, 1 | 2);
+                if count > 0 && (endless || count > self.0.len() as u64) {
+                    return None;
+                }
                 for _ in 0..count {
-                    // In a list each true or false is a byte.
-                    let of = if matches!(head & 15, 1 | 2) { 3 } else { head & 15 };
-                    self.skip(of, depth)?;
+                    self.skip(head & 15, depth)?;
                     (self.1 <= self.0.len()).then_some(())?;
                 }
             }
-            12 => self.fields(|thrift, _, kind| thrift.skip(kind, depth))?,
+            STRUCT => self.fields(|thrift, _, kind| thrift.skip(kind, depth))?,
             _ => return None,
         }
         (self.1 <= self.0.len()).then_some(())
@@ -205,5 +241,8 @@ mod tests {
         assert_eq!(Thrift(&[0x15, 0, 0x15, 1, 0x15, 2, 0], 0).page(), None);
         assert_eq!(Thrift(&[0xff; 40], 0).page(), None);
         assert_eq!(Thrift(&[0x19, 0xf3, 0xff, 0xff, 0xff, 0xff, 0xff, 1], 0).page(), None);
+        // A list of booleans, whose elements the decoder takes for nothing.
+        assert_eq!(Thrift(&[0x19, 0xf1, 0xff, 0xff, 0xff, 0xff, 7, 0], 0).skip(STRUCT, 4), None);
+        assert_eq!(Thrift(&[0x19, 0, 0], 0).skip(STRUCT, 4), Some(()), "some write an empty list so");
     }
 }

@@ -15,7 +15,7 @@ use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
 use parquet::file::reader::{ChunkReader, FileReader, Length, SerializedFileReader};
 use parquet::schema::types::ColumnDescriptor;
 
-use super::pages::{Checked, check_sizes};
+use super::pages::{Checked, check_description, check_sizes};
 use super::{Batches, Loaded, MAX_COLUMNS, Random, RandomAccess, ReadOptions};
 use crate::source::too_large;
 use crate::{Error, Result};
@@ -134,6 +134,7 @@ impl<R: ChunkReader> ChunkReader for Shared<R> {
 impl<R: ChunkReader + 'static> Groups<R> {
     fn open(origin: String, source: R, options: &ReadOptions) -> Result<Self> {
         let length = source.len();
+        check_description(&source).map_err(|e| failure(&origin, &e))?;
         let source = Arc::new(source);
         let shared = Shared(source.clone());
         let reader = guarded(|| SerializedFileReader::new(shared)).map_err(|e| failure(&origin, &e))?;

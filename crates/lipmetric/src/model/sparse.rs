@@ -66,8 +66,9 @@ impl SparseModel {
     /// Learns the scaling and, where it is to be chosen, the number of neighbours (leave-one-out).
     ///
     /// # Errors
-    /// If there is not one label per row, there is one class only, or fewer rows than neighbours.
+    /// If there is not one label per row, the labels are numbers, there is one class only, or fewer rows than neighbours.
     pub fn fit(rows: &SparseRows, labels: &Labels, scaling: Scaling, (k, weights): (K, Weights)) -> Result<Self> {
+        check_labels(rows, labels)?;
         let (divisors, voting) = (divisors(rows, scaling), Voting { k: 1, weights });
         let mut model = Self::new(rows.clone(), labels.clone(), scaling, divisors, voting);
         model.rows = model.divided(rows);
@@ -84,10 +85,7 @@ impl SparseModel {
     /// If they do not.
     pub fn checked(self) -> Result<Self> {
         let n = self.rows.len();
-        if self.labels.len() != n {
-            return Err(Error::shape("labels", n, self.labels.len()));
-        }
-        self.labels.check_two_classes()?;
+        check_labels(&self.rows, &self.labels)?;
         if self.voting.k == 0 || self.voting.k > n {
             let message = format!("{} neighbours of {n} training rows: give 1 to {n}", self.voting.k);
             return Err(Error::parameter("k", message));
@@ -161,6 +159,18 @@ impl SparseModel {
         }
         Ok((labels, shares))
     }
+}
+
+/// Finds out whether rows can vote with these labels.
+fn check_labels(rows: &SparseRows, labels: &Labels) -> Result<()> {
+    if labels.len() != rows.len() {
+        return Err(Error::shape("labels", rows.len(), labels.len()));
+    }
+    if labels.numbers().is_some() {
+        let message = "the labels are numbers to predict, and sparse rows vote for classes only; give the rows with their zeros (`Model`)";
+        return Err(Error::parameter("task", message));
+    }
+    labels.check_two_classes()
 }
 
 /// Sums over a column's elements that are not zero.

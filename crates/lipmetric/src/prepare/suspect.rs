@@ -19,10 +19,16 @@ pub(super) enum Suspicion {
 /// Whether a numeric column only numbers or names the rows.
 pub(super) fn of_numbers(table: &Table, at: usize, values: &[f64]) -> Suspicion {
     let whole = |v: &f64| v.fract() == 0.0;
-    if values.len() < ENOUGH || !values.iter().all(whole) {
+    if values.len() < ENOUGH {
         return Suspicion::None;
     }
     let name = &table.columns[at].name;
+    if let Some(told) = placeholder(values) {
+        return Suspicion::Perhaps(format!("column `{name}` {told}"));
+    }
+    if !values.iter().all(whole) {
+        return Suspicion::None;
+    }
     let (first, last) = (values[0], values[values.len() - 1]);
     if values.windows(2).all(|w| w[1] - w[0] == 1.0) {
         return if is_unnamed(table, at) || is_name_of_a_number(name) {
@@ -47,6 +53,31 @@ pub(super) fn of_numbers(table: &Table, at: usize, values: &[f64]) -> Suspicion 
         ));
     }
     Suspicion::None
+}
+
+/// Numbers that people write where there is none.
+const PLACEHOLDERS: [f64; 10] = [-9.0, -99.0, -999.0, -9999.0, -99999.0, 99.0, 999.0, 9999.0, 99999.0, 999_999.0];
+
+/// Says so if a number of several rows, the least or the largest, is one that people write for a missing value, and is farther from the
+/// others than those are from each other.
+fn placeholder(values: &[f64]) -> Option<String> {
+    PLACEHOLDERS.into_iter().find_map(|sign| {
+        let (mut rows, mut low, mut high) = (0, f64::INFINITY, f64::NEG_INFINITY);
+        for &v in values {
+            if v == sign {
+                rows += 1;
+            } else {
+                (low, high) = (low.min(v), high.max(v));
+            }
+        }
+        let apart = (low - sign).max(sign - high);
+        (rows > 1 && low < high && apart > high - low).then(|| {
+            format!(
+                "is {sign} on {rows} rows, and from {low} to {high} on the others: if {sign} stands for a missing value, say \
+                 `missing = {sign}`"
+            )
+        })
+    })
 }
 
 /// Whether a table with names has none for its first column, as tools that write an index leave it.

@@ -4,11 +4,11 @@ use lipmetric::classify::{K, Weights};
 use lipmetric::data::{Column, MatrixRef, Table};
 use lipmetric::lipschitz::{Mahalanobis, certified_radii, input_radius_factor};
 use lipmetric::method::Lip;
-use lipmetric::model::{Certified, ClassifierSpec, Predictor, Recipe, Rows};
-use lipmetric::prepare::{Dataset, Roles};
+use lipmetric::model::{Certified, ClassifierSpec, Predictor, Recipe, Rows, SparseModel};
+use lipmetric::prepare::{Dataset, Roles, Scaling};
 use lipmetric::problem::Slack;
 use lipmetric::solver::Silent;
-use lipmetric::{Error, Matrix, Model};
+use lipmetric::{Error, Labels, Matrix, Model};
 
 const NAMES: [&str; 3] = ["size", "weight", "age"];
 
@@ -39,6 +39,22 @@ fn model(classifier: ClassifierSpec) -> Model {
 
 fn vote(k: K) -> ClassifierSpec {
     ClassifierSpec::Vote { k, weights: Weights::Uniform }
+}
+
+#[test]
+fn sparse_rows_refuse_labels_that_they_cannot_vote_for() {
+    let mut rows = lipmetric::data::SparseRows::new();
+    for i in 0..12 {
+        rows.push([(i, 1.0), (100, f64::from(i))]).unwrap();
+    }
+    let fit = |labels: &Labels, k| SparseModel::fit(&rows, labels, Scaling::Standard, (k, Weights::Uniform));
+    let numbers = Labels::from_numbers((0..12).map(f64::from).collect()).unwrap();
+    let few = Labels::from_names(["a", "b"]);
+    for k in [K::Auto, K::Fixed(1)] {
+        let error = fit(&numbers, k).unwrap_err().to_string();
+        assert!(error.contains("the labels are numbers"), "{error}");
+        assert!(fit(&few, k).unwrap_err().to_string().contains("labels"));
+    }
 }
 
 #[test]

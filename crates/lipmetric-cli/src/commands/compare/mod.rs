@@ -10,7 +10,6 @@ mod table;
 use super::shared::SplitArgs;
 use crate::failure::{Failure, Result};
 use crate::input::{PrepareArgs, ReadArgs, RoleArgs, TaskArgs};
-use crate::method::time_limit;
 use crate::output;
 use crate::outputs;
 use crate::pages::{self, PageArgs};
@@ -28,6 +27,7 @@ use lipmetric::view::ComparisonView;
 use lipmetric_io::{Source, Target, atomic_write, datasets, read_table};
 use report::{Report, as_csv};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 /// The chance of a false call that is allowed.
@@ -78,7 +78,7 @@ pub(crate) struct Args {
     reading: ReadArgs,
     #[command(flatten)]
     splits: SplitArgs,
-    /// Stop after this many seconds; the table covers the splits that are complete by then
+    /// Stop this many seconds after the program began; the table covers the splits that are complete by then
     #[arg(long, value_name = "SECONDS", help_heading = "Splits")]
     time_limit: Option<f64>,
     #[command(flatten)]
@@ -139,7 +139,7 @@ struct Outcome<'a> {
 
 pub(crate) fn run(args: &Args, session: &Session) -> Result {
     let begun = Instant::now();
-    let limit = time_limit(args.time_limit)?;
+    let limit = session.limit(args.time_limit)?;
     let inputs: Vec<Option<&Path>> = args.data.iter().map(|name| Some(Path::new(name))).collect();
     args.pages.check(&inputs)?;
     if let Some(output) = &args.output {
@@ -178,14 +178,13 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
         .collect();
     let protocol = args.splits.protocol();
     let supervisor = session.supervisor("fits", limit);
+    // Once there are splits to show, a fit that is in the middle of a step is waited for.
+    let (done, first) = (supervisor.done.clone(), subjects.len() * entries.len());
+    let deadline = session.deadline(limit, move || (done.load(Ordering::SeqCst) < first).then(late));
     let comparison = Comparison::certified(&subjects, &entries, &protocol, asked.as_ref(), &supervisor);
+    drop(deadline);
     let comparison = match comparison {
-        Err(lipmetric::Error::Interrupted) if !session.interrupted() => {
-            return Err(Failure::Failed(
-                "--time-limit was reached before the first split was complete; allow more time, or use fewer methods or data sets"
-                    .to_owned(),
-            ));
-        }
+        Err(lipmetric::Error::Interrupted) if !session.interrupted() => return Err(late()),
         other => other?,
     };
     let analysis =
@@ -209,6 +208,11 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
         session.note(format!("--time-limit was reached: the results are those of {done} of {asked} splits"));
     }
     Ok(())
+}
+
+fn late() -> Failure {
+    let message = "--time-limit was reached before the first split was complete; allow more time, or use fewer methods or data sets";
+    Failure::Failed(message.to_owned())
 }
 
 /// The certified accuracies that are asked for, and which of them judges.

@@ -261,6 +261,7 @@ pub(super) fn judge(
             if repeat == 0 {
                 split.test.iter().for_each(|&i| race.fold[i] = at);
             }
+            watch.folds = Some((repeat * number + at, repeats * number));
             let part = Part::of(data, &split.train);
             let learned = kept::learned(&part, (repeat, at), watch, |training, watch| {
                 family.members_of(training, &|traits| race.needs(traits), watch)

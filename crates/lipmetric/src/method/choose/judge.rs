@@ -131,6 +131,7 @@ pub(super) fn judge(
             if repeat == 0 {
                 split.test.iter().for_each(|&i| fold[i] = at);
             }
+            watch.folds = Some((repeat * number + at, repeats * number));
             let part = Part::of(data, &split.train);
             // A fold whose removal leaves nothing to learn from tells nothing.
             let learned =

@@ -151,7 +151,7 @@ pub(super) fn fit(family: &Family, seed: u64, data: &Training<'_>, observer: &mu
         Serves::Extension { .. } | Serves::Function { .. } => None,
     };
     let observer = &mut Timed::new(observer);
-    let watch = &mut Watch { inner: observer, steps: 0, stop: None, judging: true, within: None };
+    let watch = &mut Watch { inner: observer, steps: 0, stop: None, judging: true, folds: None, within: None };
     if data.y.counts().iter().filter(|n| **n > 0).count() < 2 {
         return Err(Error::data("all rows have the same label: at least two classes are needed"));
     }
@@ -176,7 +176,7 @@ pub(super) fn fit(family: &Family, seed: u64, data: &Training<'_>, observer: &mu
 fn fit_jointly(chooser: &Chooser<'_>, data: &Training<'_>, ask: &Ask<'_>, observer: &mut dyn Observer) -> Result<Fit> {
     data.y.check_two_classes()?;
     let observer = &mut Timed::new(observer);
-    let watch = &mut Watch { inner: observer, steps: 0, stop: None, judging: true, within: None };
+    let watch = &mut Watch { inner: observer, steps: 0, stop: None, judging: true, folds: None, within: None };
     if data.x.rows() > large::SAMPLE {
         return large::fit(chooser, data, ask, watch);
     }
@@ -269,6 +269,8 @@ struct Watch<'a> {
     stop: Option<Halt>,
     /// Whether fits are still judged, whose figures tell an observer nothing.
     judging: bool,
+    /// Folds that are done, and folds in all.
+    folds: Option<(usize, usize)>,
     /// What the parts of a fit are kept under, where they are: a single fit of Lip^D or Lip^I, which goes on to the same optimum. Other fits
     /// are done again from their beginning, so that the choice is the same bit for bit.
     within: Option<String>,
@@ -286,7 +288,7 @@ impl Observer for Watch<'_> {
             return ControlFlow::Break(stop);
         }
         self.steps += 1;
-        let figures = if self.judging { Progress::default() } else { *at };
+        let figures = if self.judging { Progress { folds: self.folds, ..Progress::default() } } else { *at };
         let told = self.inner.progress(&Progress { iteration: self.steps, ..figures });
         if let ControlFlow::Break(stop) = told {
             self.stop = Some(stop);
