@@ -23,12 +23,13 @@ pub(crate) fn run(source: &str, name: &str, mut options: Options) -> Result {
     let learner = method::learner(name, &mut options)?;
     let repeats = options.get("repeats")?.unwrap_or(1_usize).max(1);
     let limit = options.get("seconds")?.map(Duration::from_secs_f64);
+    let most: Option<f64> = options.get("cpu_seconds")?;
     let out = options.text("out");
     options.finish()?;
     let training = Training::new(&x, &y)?;
     let (mut cpu, mut wall, mut last) = (f64::INFINITY, f64::INFINITY, None);
     for _ in 0..repeats {
-        let mut observer = Budget::new(limit, Trace::new());
+        let mut observer = Budget::new(limit, Trace::within(most));
         let (start, before) = (Instant::now(), system::cpu_seconds());
         last = Some(learner.fit(&training, &mut observer)?);
         let seconds = system::cpu_seconds() - before;
@@ -43,7 +44,7 @@ pub(crate) fn run(source: &str, name: &str, mut options: Options) -> Result {
     let accuracy = |k| test.as_ref().map(|(t, truth)| accuracy(&fit.metric, (&x, &y), (t, truth), k)).transpose();
     let o = &fit.outcome;
     tell(&json!({
-        "method": name, "n": x.rows(), "p": x.cols(), "cpu_s": rounded(cpu), "wall_s": rounded(wall),
+        "method": name, "n": x.rows(), "p": x.cols(), "classes": y.classes().len(), "cpu_s": rounded(cpu), "wall_s": rounded(wall),
         "peak_mb": system::peak_megabytes().round(), "acc1": accuracy(1)?, "acc3": accuracy(3)?,
         "status": format!("{:?}", o.status), "c": o.c, "objective": o.objective, "dual": o.dual, "gap": o.gap,
         "iterations": o.iterations, "rank": fit.metric.rank(), "notes": o.notes,

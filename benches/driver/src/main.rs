@@ -23,9 +23,9 @@ const USAGE: &str = "\
 usage: bench-driver TASK ARGUMENTS [name=value ...]
 
   fit DATA METHOD     METHOD: lip-d, lip-i, lmnn, lmml, nca, mcml, nn
-                      every method:  tol, max_iter, seconds, repeats (the fastest counts), scale=standard,
+                      every method:  tol, max_iter, seconds, cpu_seconds, repeats (the fastest counts), scale=standard,
                                      test=FILE (accuracy on it), out=FILE (the factor L as CSV)
-                      lip-d, lip-i:  solver=exact|augmented|admm|paper, c or c_rel, slack=pair|instance,
+                      lip-d, lip-i:  solver=auto|exact|augmented|admm|paper, c or c_rel, slack=pair|instance,
                                      diameter=max|mean|LEVEL, anchor=WEIGHT, mu, rank
                       others:        init, n_components, k, push, row_slack, alpha
   c-max DATA METHOD   the largest c of lip-d or lip-i that learns something: slack, diameter
@@ -34,7 +34,8 @@ usage: bench-driver TASK ARGUMENTS [name=value ...]
   function DATA       learned values, and prediction by them against 1-NN: constant, repeats
   lipschitz           margins and diameters of a large sample: rows, columns
 
-DATA is a CSV file (header, numbers without gaps, label last) or synthetic:ROWSxFEATURESxCLASSES.";
+DATA is a CSV file (header, numbers without gaps, label last) or made up: synthetic:, letters: or
+sonar:ROWSxFEATURESxCLASSES.";
 
 fn run() -> Result {
     let args: Vec<String> = std::env::args().skip(1).collect();

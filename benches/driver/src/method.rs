@@ -77,6 +77,7 @@ fn variant(method: &str) -> Result<Variant> {
 
 fn solver(name: &str) -> Result<Solver> {
     match name {
+        "auto" => Ok(Solver::Auto),
         "exact" => Ok(Solver::Exact),
         "augmented" => Ok(Solver::Augmented),
         "admm" => Ok(Solver::Admm),

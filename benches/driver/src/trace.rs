@@ -1,5 +1,6 @@
-//! The progress of a fit on standard error.
+//! The progress of a fit on standard error, and its end after some CPU seconds.
 
+use crate::system;
 use lipmetric::solver::{Halt, Observer, Progress};
 use std::ops::ControlFlow;
 
@@ -7,11 +8,18 @@ use std::ops::ControlFlow;
 pub(crate) struct Trace {
     on: bool,
     last: String,
+    /// Ends the fit when this process has used so many CPU seconds.
+    until: f64,
 }
 
 impl Trace {
     pub(crate) fn new() -> Self {
-        Self { on: std::env::var_os("BENCH_TRACE").is_some(), last: String::new() }
+        Self { on: std::env::var_os("BENCH_TRACE").is_some(), last: String::new(), until: f64::INFINITY }
+    }
+
+    /// The same for at most so many CPU seconds from now on: on a machine with other work wall time says little.
+    pub(crate) fn within(seconds: Option<f64>) -> Self {
+        Self { until: system::cpu_seconds() + seconds.unwrap_or(f64::INFINITY), ..Self::new() }
     }
 }
 
@@ -26,6 +34,6 @@ impl Observer for Trace {
                 self.last = line;
             }
         }
-        ControlFlow::Continue(())
+        if system::cpu_seconds() > self.until { ControlFlow::Break(Halt::TimeLimit) } else { ControlFlow::Continue(()) }
     }
 }
