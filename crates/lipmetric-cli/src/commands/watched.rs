@@ -196,7 +196,7 @@ pub(super) fn fit(
             Err(Some(halt)) => {
                 let best = locked(course).best.take();
                 let spare = spare.take().unwrap_or_else(|| stand_in(recipe, data));
-                let model = spare.map(|model| instead(model, recipe.spec, (halt, best)));
+                let model = spare.map(|model| instead(model, recipe, (halt, best)));
                 model.and_then(|model| told(Arc::new(model), Measured::default())).end()
             }
         };
@@ -205,7 +205,7 @@ pub(super) fn fit(
             // Interrupted before there was anything to keep.
             Err(lipmetric::Error::Interrupted) => {
                 let model = spare.take().unwrap_or_else(|| stand_in(recipe, data))?;
-                Arc::new(instead(model, recipe.spec, (clock.halt(), None)))
+                Arc::new(instead(model, recipe, (clock.halt(), None)))
             }
             Err(e) => return Err(e.into()),
         };
@@ -293,9 +293,9 @@ fn stand_in(recipe: &Recipe<'_>, data: &Dataset) -> Result<Model> {
 }
 
 /// The best metric of a method that is still at work, or the Euclidean distance where it has none yet.
-fn instead(mut model: Model, spec: &Spec, (halt, best): (Halt, Option<Metric>)) -> Model {
-    model.spec = spec.clone();
-    model.used = spec.clone();
+fn instead(mut model: Model, recipe: &Recipe<'_>, (halt, best): (Halt, Option<Metric>)) -> Model {
+    model.spec = recipe.spec.clone();
+    model.used = recipe.spec.clone();
     model.outcome.status = if halt == Halt::Interrupted { Status::Interrupted } else { Status::TimeLimit };
     // A metric of features whose scaling was chosen is none of these.
     let scaled = !(recipe.scaling.is_auto() && matches!(recipe.spec, Spec::Auto(_)));
