@@ -162,6 +162,9 @@ pub(crate) fn patience(limit: Option<Limit>) -> Duration {
     limit.map_or(Duration::ZERO, |l| l.whole.mul_f64(0.03)).max(Duration::from_millis(400))
 }
 
+/// How fast a model is put together, checked and written on a busy machine.
+const BYTES_PER_SECOND: f64 = 1e8;
+
 /// A limit of time.
 #[derive(Clone, Copy)]
 pub(crate) struct Limit {
@@ -170,6 +173,12 @@ pub(crate) struct Limit {
 }
 
 impl Limit {
+    /// The same, earlier by the time that it takes to write so many bytes, but by no more than a fifth of the whole.
+    pub(crate) fn leaving_time_to_write(self, bytes: u64) -> Self {
+        let writing = Duration::from_secs_f64(bytes as f64 / BYTES_PER_SECOND).min(self.whole / 5);
+        Self { end: self.end.checked_sub(writing).unwrap_or(self.end), ..self }
+    }
+
     /// What is left of it.
     pub(crate) fn left(&self) -> Duration {
         self.end.saturating_duration_since(Instant::now())

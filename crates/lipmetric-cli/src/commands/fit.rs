@@ -182,7 +182,10 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
     if args.dry_run {
         return dry_run::tell(&recipe, &data, &table.origin, args.rows.data.max_memory());
     }
-    memory::check(&recipe.foresee(&data), args.rows.data.max_memory(), &table.origin)?;
+    let foreseen = recipe.foresee(&data);
+    memory::check(&foreseen, args.rows.data.max_memory(), &table.origin)?;
+    let written = if args.model.is_some() && !args.without_rows { 8 * foreseen.rows * foreseen.features } else { 0 };
+    let limit = limit.map(|l| l.leaving_time_to_write(written as u64));
     let origin = origin::of(&data);
     let every = Duration::try_from_secs_f64(args.checkpoint_every)
         .map_err(|e| Failure::Usage(format!("--checkpoint-every: {} is no time: {e}", args.checkpoint_every)))?;
