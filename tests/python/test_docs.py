@@ -97,6 +97,13 @@ def test_the_example_of_a_cluster_runs(tmp_path, monkeypatch):
     run("docs/scale.md", 3)
 
 
+def test_the_counterfactual_of_the_page_on_robustness_is_the_one_that_it_tells(capsys):
+    run("docs/robustness.md", 1)
+    told = capsys.readouterr().out
+    assert "neg 1.236" in told
+    assert "-30" in told and "3.5" in told
+
+
 def test_the_blocks_on_regression_run(capsys):
     run("docs/regression.md", 2)
     assert "AutoRegressor" in capsys.readouterr().out

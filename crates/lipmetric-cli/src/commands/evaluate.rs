@@ -346,12 +346,19 @@ fn describe(report: &Report) -> String {
         facts.row(["log-loss", &format!("{:.4}", r.log_loss), ""]);
         facts.row(["calibration error", &percent(r.calibration_error), "how far probabilities are from shares"]);
     }
-    for c in &report.certified {
-        let of = report.radius.as_deref().unwrap_or_default();
-        facts.row([&format!("certified accuracy at radius {}", short(c.radius)), &percent(c.accuracy), of]);
-    }
     text += &facts.render();
     text += "\n";
+    if let Some(of) = &report.radius {
+        let mut certified = TextTable::new(vec![Align::Right, Align::Right]);
+        certified.row(["radius", "certified accuracy"]);
+        for c in &report.certified {
+            certified.row([short(c.radius), percent(c.accuracy)]);
+        }
+        text += &certified.render();
+        text += &format!(
+            "certified accuracy: rows that are predicted correctly and stay so, whatever is\ndone to them within the radius ({of})\n\n"
+        );
+    }
     let mut scores = TextTable::new(vec![Align::Left, Align::Right, Align::Right, Align::Right, Align::Right]);
     scores.row(["class", "precision", "recall", "F1", "rows"]);
     let figure = |v: Option<f64>| v.map_or("-".to_owned(), percent);

@@ -31,6 +31,8 @@ Examples:
   lipmetric datasets export haberman | lipmetric predict --model h.lip -
   lipmetric fit --data echo --method lip-i --classifier extension --model f.lip
   lipmetric predict --model f.lip --data echo --value --proba")]
+// A radius and a counterfactual, in the same norm, may be asked for together.
+#[command(group = clap::ArgGroup::new("measured").multiple(true))]
 pub(crate) struct Args {
     #[command(flatten)]
     pub(super) batches: BatchArgs,
@@ -61,9 +63,9 @@ pub(crate) struct Args {
     #[command(flatten, next_help_heading = "Output")]
     norm: NormArgs,
     /// Add the nearest row that is predicted as another class: its class (counterfactual), how far it is on the prepared
-    /// features (counterfactual_distance; in l2, or with --radius by --radius-norm), the value of each column there (under the column's name) and the changes
+    /// features (counterfactual_distance, by --radius-norm), the value of each column there (under the column's name) and the changes
     /// (change:COLUMN). Only numeric columns change. For one nearest neighbour and the extension
-    #[arg(long, help_heading = "Output")]
+    #[arg(long, help_heading = "Output", group = "measured")]
     counterfactual: bool,
     /// Add the N nearest training rows: where each stood, its label, its distance, and the features that the distance is made of
     #[arg(long, value_name = "N", help_heading = "Output")]

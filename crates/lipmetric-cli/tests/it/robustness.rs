@@ -62,7 +62,24 @@ fn every_classifier_has_a_certified_accuracy_and_columns_can_be_ranked_by_it() {
     let run = |extra: &[&str]| room.ok(&with(extra).iter().map(String::as_str).collect::<Vec<_>>());
     let text = run(&["--rank-by", "0.3"]);
     assert!(text.contains("certified accuracy at radius 0.3 (l2 on the prepared features)"), "{text}");
-    assert!(text.contains("echo, 0.3"), "{text}");
+    // A column per radius, a row per method, a block per data set and one of the mean.
+    let head = |line: &str| line.split_whitespace().eq(["0", "0.3"]);
+    let at = text.lines().position(head).unwrap_or_else(|| panic!("{text}"));
+    let titles: Vec<&str> = text.lines().skip(at + 1).take(12).step_by(4).collect();
+    assert_eq!(titles, ["echo", "fertility", "mean of the 2 data sets"], "{text}");
+    assert!(text.lines().nth(at + 2).unwrap().starts_with("  NN "), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+    for form in ["--markdown", "--latex"] {
+        let text = run(&["--rank-by", "0.3", form]);
+        assert!(
+            text.contains("Certified accuracy at radius 0.3 (l2 on the prepared features) in per cent, mean"),
+            "{text}"
+        );
+        assert!(
+            text.contains(if form == "--latex" { "fertility & LMNN & " } else { "| fertility | LMNN | " }),
+            "{text}"
+        );
+    }
     let told: serde_json::Value = serde_json::from_str(&run(&["--rank-by", "0.3", "--json"])).unwrap();
     let split = &told["data"][0]["methods"][0]["splits"][0];
     assert_eq!(split["accuracy"], split["certified"][1]);
@@ -104,5 +121,38 @@ fn what_cannot_be_certified_is_refused_with_the_reason() {
     ] {
         let error = room.fails(2, args);
         assert!(error.contains(said), "{args:?}: {error}");
+    }
+}
+
+#[test]
+fn the_counterfactuals_of_the_documentation_are_those_that_the_program_tells() {
+    let page = include_str!("../../../../docs/robustness.md");
+    let cells = |start: &str| -> Vec<String> {
+        let line = page.lines().find(|line| line.starts_with(start)).unwrap_or_else(|| panic!("no row {start}"));
+        line.trim_matches('|').split('|').map(|cell| cell.trim().to_owned()).collect()
+    };
+    let room = Room::new();
+    room.ok(&["fit", "--data", "diabetes", "--method", "nn", "--k", "1", "--model", "d.lip"]);
+    for (norm, row) in [("l2", "| change, "), ("linf", "| change in `linf`, "), ("l1", "| change in `l1`, ")] {
+        let out =
+            room.ok(&["predict", "--data", "diabetes", "--model", "d.lip", "--counterfactual", "--radius-norm", norm]);
+        let (head, rows) = table(&out);
+        let told = |name: &str| &rows[0][head.iter().position(|h| h == name).unwrap()];
+        let printed = cells(row);
+        assert_eq!((told("prediction"), told("counterfactual")), (&"pos".to_owned(), &printed[1]));
+        let close = |told: &str, printed: &str| {
+            // As many decimals as are printed, the sign of a change among them.
+            let decimals = printed.split_once('.').map_or(0, |(_, after)| after.len());
+            let told: f64 = told.parse().unwrap();
+            assert!(
+                (told - printed.parse::<f64>().unwrap()).abs() <= 0.5001 * 10_f64.powi(-(decimals as i32)),
+                "{norm}: {told} {printed}"
+            );
+        };
+        let far = printed[0].rsplit_once(", ").unwrap().1.strip_suffix(" away").unwrap();
+        close(told("counterfactual_distance"), far);
+        for (column, printed) in cells("| | prediction").iter().zip(&printed).skip(2) {
+            close(told(&format!("change:{column}")), printed);
+        }
     }
 }

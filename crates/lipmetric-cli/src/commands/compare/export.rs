@@ -1,7 +1,9 @@
 //! The table for a paper or a page: LaTeX and Markdown.
 
-use super::Outcome;
-use super::table::splits;
+use super::certified;
+use super::table::{judged, splits};
+use super::{Args, Outcome};
+use crate::output::short;
 use lipmetric::evaluate::Comparison;
 
 /// Cells of the table: a row of titles, then one per data set, with the best of each row marked by `bold`.
@@ -23,26 +25,68 @@ fn cells(comparison: &Comparison, plus_minus: &str, bold: impl Fn(&str) -> Strin
     rows
 }
 
-fn caption(outcome: &Outcome<'_>) -> String {
+/// The certified accuracies in the same form: a row per data set and method, a column per radius. Nothing without radii.
+fn certified_cells(outcome: &Outcome<'_>, args: &Args, bold: impl Fn(&str) -> String) -> Option<Vec<Vec<String>>> {
+    let radii = &args.certified.radius;
+    if radii.is_empty() {
+        return None;
+    }
+    let head = ["data".to_owned(), "method".to_owned()].into_iter().chain(radii.iter().map(|r| short(*r)));
+    let mut rows = vec![head.collect()];
+    for block in certified::blocks(&outcome.comparison, radii.len()) {
+        for (m, method) in outcome.comparison.methods.iter().enumerate() {
+            let cells = (0..radii.len()).map(|at| match block.cell(m, at) {
+                Some((text, true)) => bold(&text),
+                Some((text, false)) => text,
+                None => "--".to_owned(),
+            });
+            rows.push([block.title.clone(), method.clone()].into_iter().chain(cells).collect());
+        }
+    }
+    Some(rows)
+}
+
+fn caption(outcome: &Outcome<'_>, args: &Args) -> String {
     format!(
-        "Accuracy in per cent, mean and standard deviation over {} (seed {}); the best of each row is bold.",
+        "{} in per cent, mean and standard deviation over {} (seed {}); the best of each row is bold.",
+        sentence(&judged(args)),
         splits(outcome),
         outcome.protocol.seed
     )
 }
 
-/// A table of the package `booktabs`.
-pub(super) fn latex(outcome: &Outcome<'_>) -> String {
-    let rows = cells(&outcome.comparison, r"$\pm$", |text| format!(r"\textbf{{{text}}}"));
+fn certified_caption(args: &Args) -> String {
+    sentence(&certified::caption(&args.certified)) + ". The best of each data set is bold."
+}
+
+/// With a capital letter.
+fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
+}
+
+/// Tables of the package `booktabs`.
+pub(super) fn latex(outcome: &Outcome<'_>, args: &Args) -> String {
+    let bold = |text: &str| format!(r"\textbf{{{text}}}");
+    let rows = cells(&outcome.comparison, r"$\pm$", bold);
+    let mut text = "% needs \\usepackage{booktabs}\n".to_owned() + &latex_table(&rows, &caption(outcome, args), 1);
+    if let Some(rows) = certified_cells(outcome, args, bold) {
+        text += &latex_table(&rows, &certified_caption(args), 2);
+    }
+    text
+}
+
+/// One of them; marks of our own stand only in cells behind the columns of names.
+fn latex_table(rows: &[Vec<String>], caption: &str, names: usize) -> String {
     let line = |row: &[String], first: bool| {
-        // Marks of our own stand only in cells that are not names.
-        let cells = row.iter().enumerate().map(|(j, c)| if first || j == 0 { tex(c) } else { c.clone() });
+        let cells = row.iter().enumerate().map(|(j, c)| if first || j < names { tex(c) } else { c.clone() });
         format!("{} \\\\\n", cells.collect::<Vec<_>>().join(" & "))
     };
     let mut text = format!(
-        "% needs \\usepackage{{booktabs}}\n\\begin{{table}}\n\\centering\n\\caption{{{}}}\n\\begin{{tabular}}{{l{}}}\n\\toprule\n",
-        tex(&caption(outcome)),
-        "r".repeat(outcome.comparison.methods.len())
+        "\\begin{{table}}\n\\centering\n\\caption{{{}}}\n\\begin{{tabular}}{{{}{}}}\n\\toprule\n",
+        tex(caption),
+        "l".repeat(names),
+        "r".repeat(rows[0].len() - names)
     );
     text += &line(&rows[0], true);
     text += "\\midrule\n";
@@ -67,18 +111,27 @@ fn tex(text: &str) -> String {
     out
 }
 
-/// A table of GitHub's Markdown.
-pub(super) fn markdown(outcome: &Outcome<'_>) -> String {
-    let rows = cells(&outcome.comparison, "±", |text| format!("**{text}**"));
+/// Tables of GitHub's Markdown.
+pub(super) fn markdown(outcome: &Outcome<'_>, args: &Args) -> String {
+    let bold = |text: &str| format!("**{text}**");
+    let rows = cells(&outcome.comparison, "±", bold);
+    let mut text = markdown_table(&rows, &caption(outcome, args), 1);
+    if let Some(rows) = certified_cells(outcome, args, bold) {
+        text += &("\n".to_owned() + &markdown_table(&rows, &certified_caption(args), 2));
+    }
+    text
+}
+
+fn markdown_table(rows: &[Vec<String>], caption: &str, names: usize) -> String {
     let line = |row: &[String]| {
         let cells: Vec<String> = row.iter().map(|c| c.replace('|', "\\|")).collect();
         format!("| {} |\n", cells.join(" | "))
     };
-    let mut text = line(&rows[0]) + "|---" + &"|---:".repeat(outcome.comparison.methods.len()) + "|\n";
+    let mut text = line(&rows[0]) + &"|---".repeat(names) + &"|---:".repeat(rows[0].len() - names) + "|\n";
     for row in &rows[1..] {
         text += &line(row);
     }
-    text + "\n" + &caption(outcome) + "\n"
+    text + "\n" + caption + "\n"
 }
 
 #[cfg(test)]

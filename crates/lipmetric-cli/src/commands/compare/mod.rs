@@ -1,4 +1,5 @@
 mod beside;
+mod certified;
 mod columns;
 mod differences;
 mod export;
@@ -232,9 +233,9 @@ fn show(outcome: &Outcome<'_>, subjects: &[Dataset], args: &Args) -> Result {
     } else if args.csv {
         as_csv(&outcome.comparison, &args.certified.radius)
     } else if args.latex {
-        export::latex(outcome)
+        export::latex(outcome, args)
     } else if args.markdown {
-        export::markdown(outcome)
+        export::markdown(outcome, args)
     } else {
         let text = describe(outcome, args);
         if args.output.is_none() {
@@ -253,7 +254,7 @@ fn describe(outcome: &Outcome<'_>, args: &Args) -> String {
     let mut text = table::describe(outcome, args, width);
     if !args.certified.radius.is_empty() {
         text += "\n";
-        text += &table::certified(&outcome.comparison, &args.certified, width);
+        text += &certified::describe(&outcome.comparison, &args.certified, width);
     }
     if let (Some(width), Some(ranks)) = (crate::draw::room(), outcome.comparison.average_ranks()) {
         text += "\naverage rank (1 is best)\n";

@@ -5,7 +5,6 @@ use super::report::refusal;
 use super::{Args, Outcome};
 use crate::method::options;
 use crate::output::{counted, short};
-use crate::radius::CertifiedArgs;
 use lipmetric::Task;
 use lipmetric::classify::K;
 use lipmetric::evaluate::{Comparison, Summary};
@@ -33,30 +32,6 @@ pub(super) fn describe(outcome: &Outcome<'_>, args: &Args, width: usize) -> Stri
         text += &wrap(&line, 2, width.min(100));
     }
     text
-}
-
-/// The certified accuracies: a row per data set and radius.
-pub(super) fn certified(comparison: &Comparison, asked: &CertifiedArgs, width: usize) -> String {
-    let mut grid = Grid::new(comparison.methods.iter().map(String::as_str));
-    for (name, row) in comparison.subjects.iter().zip(&comparison.cells) {
-        for (at, radius) in asked.radius.iter().enumerate() {
-            let means: Vec<Option<f64>> = row.iter().map(|c| c.certified(at).map(|s| 100.0 * s.mean)).collect();
-            let shown = |mean: f64| format!("{mean:.2}");
-            let top = means.iter().flatten().fold(f64::NEG_INFINITY, |m: f64, v| m.max(*v));
-            let cells = means.iter().map(|mean| match mean {
-                Some(mean) if shown(*mean) == shown(top) && row.len() > 1 => bold(&format!("{mean:.2}*")),
-                Some(mean) => format!("{mean:.2} "),
-                None => "- ".to_owned(),
-            });
-            grid.row(&format!("{name}, {}", short(*radius)), cells);
-        }
-    }
-    let told = format!(
-        "certified accuracy in per cent, mean over the splits: the test rows that are predicted correctly and stay so within the \
-         radius ({}), whatever is done to them",
-        asked.describe()
-    );
-    grid.render(width) + "\n" + &wrap(&told, 0, width.min(100))
 }
 
 fn cell(accuracy: Summary, best: bool, form: Form) -> String {
@@ -129,6 +104,14 @@ pub(super) fn splits(outcome: &Outcome<'_>) -> String {
     }
 }
 
+/// What the methods are judged by: `accuracy`.
+pub(super) fn judged(args: &Args) -> String {
+    let plain = if args.task.task() == Task::Regression { "explained variance (R2)" } else { "accuracy" };
+    args.rank_by.map_or(plain.to_owned(), |radius| {
+        format!("certified accuracy at radius {} ({})", short(radius), args.certified.describe())
+    })
+}
+
 fn caption(outcome: &Outcome<'_>, args: &Args) -> String {
     let comparison = &outcome.comparison;
     let splits = splits(outcome);
@@ -140,13 +123,10 @@ fn caption(outcome: &Outcome<'_>, args: &Args) -> String {
     };
     let others = outcome.classifiers.iter().any(|c| !is_usual(c, usual));
     let unless = if others { " unless a line below says otherwise" } else { "" };
-    let plain = if args.task.task() == Task::Regression { "explained variance (R2)" } else { "accuracy" };
-    let what = args.rank_by.map_or(plain.to_owned(), |radius| {
-        format!("certified accuracy at radius {} ({})", short(radius), args.certified.describe())
-    });
     let mut text = format!(
-        "{what} in per cent, mean ± standard deviation over {splits} (seed {}); missing \
+        "{} in per cent, mean ± standard deviation over {splits} (seed {}); missing \
          values: {}, scaling: {}, {voting}{unless}",
+        judged(args),
         outcome.protocol.seed,
         args.prepare.fill,
         scaling(outcome, args),
