@@ -39,6 +39,12 @@ NUMBERS = {
 #: Methods that learn from numbers alone.
 ONLY_NUMBERS = ("mlkr",)
 
+#: Methods whose estimators are written by hand: they learn from pairs or comparisons.
+ONLY_TUPLES = ("lip-pairs", "itml")
+
+#: These estimators.
+TUPLES = ("ITML", "LMMLQuadruplets", "LMMLTriplets", "LipPairs")
+
 TITLES = {
     "auto": "A distance and what predicts by it, chosen together by cross-validation: what `lipmetric fit` does.",
     "lip": "Lip^D or Lip^I: the distance that maximises the Lipschitz margin ratio, to a certified gap.",
@@ -262,7 +268,7 @@ Written by python/generate.py from the methods of the library: change those, or 
 
 def files() -> dict[pathlib.Path, str]:
     """What each file should hold."""
-    classes = {class_of(method): method for method in methods() if method not in ONLY_NUMBERS}
+    classes = {class_of(method): method for method in methods() if method not in (*ONLY_NUMBERS, *ONLY_TUPLES)}
     out = [HEADER.format(what="The estimators: a class for each method of the library."), "from __future__ import annotations\n",
            "from collections.abc import Callable, Sequence\nfrom typing import Any\n", "from ._base import MetricLearner, MetricRegressor\n"]
     exported = sorted([*classes, "LipschitzClassifier", *REGRESSORS])
@@ -276,6 +282,7 @@ def files() -> dict[pathlib.Path, str]:
         out.append("\n" + estimator(name, method, NUMBERS[name], example_of_numbers(name), numbers=True) + "\n")
     names = HEADER.format(what="Where each estimator is: they are imported when they are first asked for.")
     names += "\nESTIMATORS = {\n" + "".join(f'    "{name}": "._estimators",\n' for name in exported)
+    names += "".join(f'    "{name}": "._tuples",\n' for name in TUPLES)
     names += '    "KNeighborsClassifier": "._neighbors",\n    "KNeighborsRegressor": "._neighbors",\n}\n'
     described = {name: (method, TITLES.get(method, f"The method {method}."), False) for name, method in classes.items()}
     described["LipschitzClassifier"] = ("lip", title, True)

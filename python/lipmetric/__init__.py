@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from ._estimators import *  # noqa: F403
     from ._neighbors import KNeighborsClassifier as KNeighborsClassifier
     from ._neighbors import KNeighborsRegressor as KNeighborsRegressor
+    from ._tuples import ITML as ITML
+    from ._tuples import LipPairs as LipPairs
+    from ._tuples import LMMLQuadruplets as LMMLQuadruplets
+    from ._tuples import LMMLTriplets as LMMLTriplets
 
 __all__ = [  # noqa: PLE0604
     "Comparison",

@@ -114,6 +114,14 @@ def fit(
     weights: Sequence[float] | None = None,
     helpers: Any = None,
 ) -> Model: ...
+def fit_told(rows: Any, told: dict[str, Any], asked: str, listener: Any = None) -> Model: ...
+def judge_pairs(
+    distances: list[float],
+    similar: list[bool],
+    strategy: str | None = None,
+    number: float | None = None,
+    threshold: float | None = None,
+) -> dict[str, Any]: ...
 def path(
     rows: Any,
     labels: _Labels,

@@ -19,6 +19,10 @@ ESTIMATORS = {
     "MCML": "._estimators",
     "MLKR": "._estimators",
     "NCA": "._estimators",
+    "ITML": "._tuples",
+    "LMMLQuadruplets": "._tuples",
+    "LMMLTriplets": "._tuples",
+    "LipPairs": "._tuples",
     "KNeighborsClassifier": "._neighbors",
     "KNeighborsRegressor": "._neighbors",
 }

@@ -109,6 +109,23 @@ def test_the_blocks_on_regression_run(capsys):
     assert "AutoRegressor" in capsys.readouterr().out
 
 
+def test_the_page_on_pairs_runs(tmp_path, program, capsys):
+    header, *rows = program("datasets", "export", "echo", cwd=tmp_path).splitlines()
+    kinds = [row.rpartition(",")[2] for row in rows]
+    named = [f"r{k},{row.rpartition(',')[0]}" for k, row in enumerate(rows)]
+    (tmp_path / "rows.csv").write_text("\n".join(["name," + header.rpartition(",")[0], *named]) + "\n")
+    for at, name in enumerate(("pairs", "held-out", "asked")):
+        chosen = [(k, (k * 7 + at + 1) % len(rows)) for k in range(len(rows))]
+        lines = [f"r{i},r{j},{1 if kinds[i] == kinds[j] else -1}" for i, j in chosen if i != j]
+        (tmp_path / f"{name}.csv").write_text("\n".join(lines) + "\n")
+    typed = commands((ROOT / "docs" / "pairs.md").read_text(encoding="utf-8"))
+    assert len(typed) >= 3
+    for command in typed:
+        program(*command, cwd=tmp_path)
+    run("docs/pairs.md", 3)
+    assert "of new comparisons hold" in capsys.readouterr().out
+
+
 def test_a_page_with_pictures_is_made_as_the_document_says(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     run("docs/pictures.md", 1)

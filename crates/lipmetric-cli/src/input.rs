@@ -352,21 +352,42 @@ impl RoleArgs {
 
     /// Decides what the columns of a table are, and reads them; tells what a person should know about them.
     pub(crate) fn read(&self, table: &Table, task: Task, session: &Session) -> Result<Dataset> {
+        self.read_named(table, task, None, session)
+    }
+
+    /// The same where a column that is no feature names the rows.
+    pub(crate) fn read_named(&self, table: &Table, task: Task, id: Option<&str>, session: &Session) -> Result<Dataset> {
+        let mut roles = self.roles(task);
+        roles.ignore.extend(id.map(ColumnRef::new));
+        told(Dataset::read(table, &roles)?, session)
+    }
+
+    /// The same for rows without labels, but with a column that names them.
+    pub(crate) fn read_unlabelled(&self, table: &Table, id: Option<&str>, session: &Session) -> Result<Dataset> {
+        let mut roles = self.roles(Task::Pairs);
+        roles.ignore.extend(id.map(ColumnRef::new));
+        told(Dataset::unlabelled(table, &roles)?, session)
+    }
+
+    fn roles(&self, task: Task) -> Roles {
         let mut notation = Notation::default();
         (notation.decimal, notation.thousands) = (self.decimal, self.thousands);
         notation.missing.clone_from(&self.missing);
-        let roles = Roles {
+        Roles {
             label: self.label.as_ref().map(ColumnRef::new),
             ignore: self.ignore.columns(),
             kinds: self.kind.iter().map(|(c, k)| (ColumnRef::new(c), *k)).collect(),
             notation,
             skip_unlabelled: self.skip_unlabelled,
             task,
-        };
-        let data = Dataset::read(table, &roles)?;
-        for note in &data.notes {
-            session.note(format!("note: {}", in_flags(note)));
         }
-        Ok(data)
     }
+}
+
+/// Tells what a person should know about a data set.
+fn told(data: Dataset, session: &Session) -> Result<Dataset> {
+    for note in &data.notes {
+        session.note(format!("note: {}", in_flags(note)));
+    }
+    Ok(data)
 }

@@ -7,8 +7,8 @@ use crate::rivals::RivalArgs;
 use clap::{Args, ValueEnum};
 use lipmetric::classify::{K, SmoothSpec, Weights};
 use lipmetric::method::{
-    Agop, Arml, Auto, Choose, Euclidean, Lip, LipLocal, LipRobust, Lmml, Lmnn, Mcml, Method as _, MetricKind, Mlkr,
-    Nca, Score, Spec,
+    Agop, Arml, Auto, Choose, Euclidean, Itml, Lip, LipLocal, LipPairs, LipRobust, Lmml, Lmnn, Mcml, Method as _,
+    MetricKind, Mlkr, Nca, Score, Spec,
 };
 use lipmetric::model::ClassifierSpec;
 use lipmetric::problem::Diameter;
@@ -34,6 +34,8 @@ pub(crate) enum Method {
     LipLocal,
     /// A metric for certified accuracy: certified radii of the training rows as large as possible, up to --robust
     LipRobust,
+    /// Lip^I from pairs: dissimilar pairs are pushed apart, relative to the mean distance of similar ones (--pairs)
+    LipPairs,
     /// Large margin nearest neighbours: pulls target neighbours near and pushes other classes away
     Lmnn,
     /// Large margin metric learning: the metric of smallest norm that keeps the margins
@@ -49,6 +51,8 @@ pub(crate) enum Method {
     Agop,
     /// Adversarially robust metric learning: a large mean certified distance of random near triplets
     Arml,
+    /// Information-theoretic metric learning: the distance nearest to the Euclidean one that keeps the bounds of pairs (--pairs)
+    Itml,
     /// The Euclidean distance on the prepared features: nothing is learned
     #[value(alias = "nn")]
     Euclidean,
@@ -64,6 +68,8 @@ impl Method {
             Self::Lip => "Lip",
             Self::LipLocal => "Lip^loc",
             Self::LipRobust => "Lip^rob",
+            Self::LipPairs => "Lip^pairs",
+            Self::Itml => "ITML",
             Self::Lmnn => "LMNN",
             Self::Lmml => "LMML",
             Self::Nca => "NCA",
@@ -89,6 +95,8 @@ impl Method {
             Self::Lip => Lip::chosen().into(),
             Self::LipLocal => LipLocal::new().into(),
             Self::LipRobust => LipRobust::new().into(),
+            Self::LipPairs => LipPairs::new().into(),
+            Self::Itml => Itml::new().into(),
             Self::Lmnn => Lmnn::new().into(),
             Self::Lmml => Lmml::new().into(),
             Self::Nca => Nca::new().into(),
@@ -122,6 +130,11 @@ pub(crate) struct MethodArgs {
 impl MethodArgs {
     /// The method, with its parameters checked as far as that needs no data.
     pub(crate) fn spec(&self) -> Result<Spec> {
+        self.spec_or(Method::Auto)
+    }
+
+    /// The same where another method is the usual one.
+    pub(crate) fn spec_or(&self, usual: Method) -> Result<Spec> {
         let mut given = self.lip.given();
         given.extend(self.rivals.given());
         if let Some(path) = &self.spec {
@@ -134,7 +147,7 @@ impl MethodArgs {
             }
             return read_spec(path);
         }
-        let method = self.method.unwrap_or(Method::Auto);
+        let method = self.method.unwrap_or(usual);
         for option in given.keys() {
             options::check(option, method, "add --method")?;
         }

@@ -35,7 +35,13 @@ fn words() -> impl Iterator<Item = String> {
 }
 
 /// Options of `fit` that `evaluate` does not have, and whether a value follows.
-const ONLY_FIT: [(&str, bool); 3] = [("--certificate", false), ("--triplets", true), ("--without-rows", false)];
+const ONLY_FIT: [(&str, bool); 5] = [
+    ("--certificate", false),
+    ("--triplets", true),
+    ("--pairs", true),
+    ("--quadruplets", true),
+    ("--without-rows", false),
+];
 
 /// What to type to fit again and keep the model, and to judge the same recipe by cross-validation.
 pub(crate) fn again() -> [String; 2] {

@@ -12,7 +12,8 @@
 //! | `train.line` | u32, rows | the lines that they stood on, where the source has lines |
 //! | `certificate.*` | | the multipliers that prove the bound, where they were kept (docs/model-file.md) |
 //!
-//! A model of sparse rows has tensors of its own (`sparse`, format 4).
+//! A model of sparse rows has tensors of its own (`sparse`, format 4). One of rows without labels (`task` is `pairs`) has one class
+//! without a name, and format 6.
 //!
 //! The metadata entry `lipmetric` is a JSON object: `format_version`, `program_version`, `checksum`, and `model`, which
 //! holds the method and its parameters (`spec` as given, `used` as the fit had them), the preparation steps, the columns' names,
@@ -45,7 +46,7 @@ use std::path::Path;
 use tensors::{Tensor, Tensors, Written, codes, matrix, vector};
 
 /// The format that this program writes, and the newest that it reads.
-pub const FORMAT_VERSION: u32 = 5;
+pub const FORMAT_VERSION: u32 = 6;
 
 /// From this many features on, the Euclidean metric is stored as what it is instead of as its factor `L`. Only such files have
 /// format 3; all others are readable by programs that know format 2.
@@ -56,6 +57,7 @@ fn format_of(model: &Model, euclidean: bool) -> u32 {
     match (model.task, euclidean) {
         (Task::Classification, false) => 2,
         (Task::Classification, true) => 3,
+        (Task::Regression, _) => 5,
         _ => FORMAT_VERSION,
     }
 }
@@ -331,7 +333,7 @@ fn assemble(d: Description<'_>, views: &[(String, TensorView<'_>)]) -> Result<Mo
     };
     let training = match (tensors.matrix("train.x")?, tensors.codes("train.y")?, tensors.vector("train.number")?) {
         (None, None, None) => None,
-        (Some(x), Some((shape, codes)), None) if shape == [x.rows()] && d.task == Task::Classification => {
+        (Some(x), Some((shape, codes)), None) if shape == [x.rows()] && d.task != Task::Regression => {
             Some((x, Labels::from_codes(d.classes.to_vec(), codes)))
         }
         (Some(x), None, Some(numbers)) if numbers.len() == x.rows() && d.task == Task::Regression => {
@@ -356,6 +358,9 @@ fn assemble(d: Description<'_>, views: &[(String, TensorView<'_>)]) -> Result<Mo
             Provenance { spec: d.spec.into_owned(), used: d.used.into_owned(), outcome: d.outcome.into_owned() };
         let classes = (d.classes.into_owned(), d.class_counts.into_owned());
         let classifier = d.classifier.into_owned();
+        if (d.task == Task::Pairs) != matches!(classifier, Classifier::Pairs(_)) {
+            return Err(lipmetric::Error::data("its task and its classifier do not fit together"));
+        }
         if let (Some(voting), Some(rows)) = (classifier.voting(), &labels)
             && !(1..=rows.x.rows()).contains(&voting.k)
         {

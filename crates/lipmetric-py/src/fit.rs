@@ -61,7 +61,7 @@ impl Asked {
     }
 
     /// The method, its parameters checked.
-    fn spec(&self) -> PyResult<&Spec> {
+    pub(crate) fn spec(&self) -> PyResult<&Spec> {
         let spec = self.spec.as_ref().ok_or_else(|| PyValueError::new_err("no method is given"))?;
         spec.check().map_err(raise)?;
         if self.scaling == Scaling::Quantile {
@@ -73,7 +73,7 @@ impl Asked {
         Ok(spec)
     }
 
-    fn watching<'py>(&self, listener: Option<Bound<'py, PyAny>>) -> Watching<'py> {
+    pub(crate) fn watching<'py>(&self, listener: Option<Bound<'py, PyAny>>) -> Watching<'py> {
         Watching { threads: self.threads, time_limit: self.time_limit, listener }
     }
 

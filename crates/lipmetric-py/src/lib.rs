@@ -9,6 +9,7 @@
 //! | `methods` | which methods there are, with their parameters and defaults |
 //! | `rows` | arrays and columns as tables, labels as codes |
 //! | `fit` | a fit, a regularisation path |
+//! | `told` | a fit of rows without labels, the threshold of pairs |
 //! | `model` | the fitted model: predict, explain, radii, transform, bytes |
 //! | `helpers` | passes over all pairs in other processes, and the rows that these hold |
 //! | `index` | neighbours among rows as they are, votes |
@@ -33,6 +34,7 @@ mod pages;
 mod plain;
 mod rows;
 mod run;
+mod told;
 
 use pyo3::prelude::*;
 
@@ -56,6 +58,8 @@ mod _lipmetric {
     use super::model::Model;
     #[pymodule_export]
     use super::pages::{View, margins_report};
+    #[pymodule_export]
+    use super::told::{fit_told, judge_pairs};
     use super::*;
 
     #[pymodule_init]

@@ -87,7 +87,7 @@ impl<'py> FromPyObject<'_, 'py> for Given<'py> {
 const CELLS: usize = 1 << 18;
 
 impl Given<'_> {
-    fn shape(&self) -> (usize, usize) {
+    pub(crate) fn shape(&self) -> (usize, usize) {
         match self {
             Self::Double(x) => x.as_array().dim(),
             Self::Single(x) => x.as_array().dim(),

@@ -1,5 +1,6 @@
 mod numbers;
 
+use super::pairs::{self, AskedArgs};
 use super::seen::{self, Seen};
 use super::shared::{BATCH, SplitArgs, line_up};
 use crate::failure::{Failure, Result};
@@ -44,14 +45,16 @@ Examples:
   lipmetric evaluate test.csv --model h.lip --radius 0,0.1")]
 pub(crate) struct Args {
     #[command(flatten)]
-    data: DataArgs,
+    pub(super) data: DataArgs,
     #[command(flatten)]
-    roles: RoleArgs,
+    pub(super) roles: RoleArgs,
+    #[command(flatten)]
+    pub(super) asked: AskedArgs,
     #[command(flatten)]
     task: TaskArgs,
     /// The model to evaluate
     #[arg(long, value_name = "MODEL", help_heading = None::<&str>, conflicts_with_all = ["repeats", "train_fraction", "folds", "seed", "method", "spec", "slack", "c", "c_rel", "tol", "max_iter", "diameter", "anchor", "anchor_weight", "balanced", "solver", "mu", "rank", "n_components", "init", "warm_start", "targets", "push", "alpha", "robust", "triplet_seed", "classifier", "k", "weights", "width", "ridge", "class_weights", "fill", "scale", "kind", "decimal", "thousands", "missing", "task"])]
-    model: Option<PathBuf>,
+    pub(super) model: Option<PathBuf>,
     #[command(flatten)]
     prepare: PrepareArgs,
     #[command(flatten)]
@@ -65,7 +68,7 @@ pub(crate) struct Args {
     certified: CertifiedArgs,
     /// Print the result as JSON
     #[arg(long, help_heading = "Output")]
-    json: bool,
+    pub(super) json: bool,
     #[command(flatten)]
     pages: PageArgs,
 }
@@ -110,6 +113,9 @@ struct CertifiedAccuracy {
 }
 
 pub(crate) fn run(args: &Args, session: &Session) -> Result {
+    if args.asked.pairs.is_some() {
+        return pairs::evaluate(args, session);
+    }
     args.pages.check(&[args.data.path(), args.model.as_deref()])?;
     let report = match &args.model {
         Some(path) => {

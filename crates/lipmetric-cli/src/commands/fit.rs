@@ -1,4 +1,5 @@
 use super::dry_run;
+use super::pairs::{self, Told, ToldArgs};
 use super::shared::LabelledArgs;
 use super::sparse;
 use super::suspects::Suspects;
@@ -22,9 +23,8 @@ use lipmetric::prepare::{Encoding, Preparation, Scaling, Step};
 use lipmetric::solver::Status;
 use lipmetric::view::{ModelView, Separation};
 use lipmetric::{Model, Task};
+use lipmetric_io::Target;
 use lipmetric_io::model::save_model_to;
-use lipmetric_io::read::read_triplets;
-use lipmetric_io::{Source, Target};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -56,12 +56,14 @@ pub(crate) struct Args {
     #[command(flatten)]
     task: TaskArgs,
     #[command(flatten)]
-    method: MethodArgs,
+    pub(super) method: MethodArgs,
     #[arg(long, value_name = "FILE", help_heading = "Other methods", help = options::help("triplets", "Comparisons to learn from instead of the labels: lines of three row numbers `i,j,l` for \"row i is nearer to row j than to row l\", rows counted from 1", ""))]
-    triplets: Option<PathBuf>,
+    pub(super) triplets: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) told: ToldArgs,
     /// Stop this many seconds after the program began, with the best found so far (exit code 4)
     #[arg(long, value_name = "SECONDS", help_heading = "Method")]
-    time_limit: Option<f64>,
+    pub(super) time_limit: Option<f64>,
     /// Keep what the fit has come to in this file, about once a second: after `kill -9`, Ctrl-C or the time limit the same command goes on from there. Removed at the end
     #[arg(long, value_name = "FILE", help_heading = "Method")]
     checkpoint: Option<PathBuf>,
@@ -73,13 +75,13 @@ pub(crate) struct Args {
     pub(super) model: Option<PathBuf>,
     /// Leave the training rows out of the model: it can then map rows, but not predict
     #[arg(long, requires = "model", help_heading = "Output")]
-    without_rows: bool,
+    pub(super) without_rows: bool,
     /// Keep the multipliers that prove the bound in the model, for `lipmetric verify` (the exact solver of lip-d, lip-i and lip)
     #[arg(long, requires = "model", conflicts_with = "without_rows", help_heading = "Output")]
     certificate: bool,
     /// Print the result as JSON
     #[arg(long, help_heading = "Output")]
-    json: bool,
+    pub(super) json: bool,
     /// Only say how large the fit would be: rows, features, pairs of rows, memory, and by fits of some of the rows how long it would take
     #[arg(long, help_heading = "Output")]
     dry_run: bool,
@@ -134,13 +136,33 @@ impl Args {
     /// Whether nothing is asked for that needs rows with their zeros.
     pub(super) fn stays_sparse(&self) -> bool {
         let plain = !(self.certificate || self.json || self.dry_run || self.without_rows || self.pages.wanted());
-        plain && self.triplets.is_none() && self.checkpoint.is_none() && self.rows.roles.is_plain()
+        plain
+            && self.triplets.is_none()
+            && self.told.is_empty()
+            && self.checkpoint.is_none()
+            && self.rows.roles.is_plain()
+    }
+}
+
+impl Args {
+    /// An option that rows without labels do not have.
+    pub(super) fn labelled_only(&self) -> Option<&'static str> {
+        let given = [
+            ("--task regression", self.task.task() == Task::Regression),
+            ("--report, --plots", self.pages.wanted()),
+            ("--certificate", self.certificate),
+            ("--checkpoint", self.checkpoint.is_some()),
+            ("--dry-run", self.dry_run),
+            ("--skip-unlabelled", self.rows.roles.skip_unlabelled),
+        ];
+        given.into_iter().find(|(_, given)| *given).map(|(option, _)| option)
     }
 }
 
 /// Finds what is wrong with the output before anything is read.
 fn check_output(args: &Args) -> Result {
-    let inputs = [args.rows.data.path(), args.triplets.as_deref(), args.method.spec_file()];
+    let own = [args.rows.data.path(), args.triplets.as_deref(), args.method.spec_file()];
+    let inputs: Vec<Option<&Path>> = own.into_iter().chain(args.told.files()).collect();
     args.pages.check(&inputs)?;
     if let Some(path) = &args.checkpoint {
         let others: Vec<Option<&Path>> = inputs.iter().copied().chain([args.model.as_deref()]).collect();
@@ -160,6 +182,9 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
     let watch = Stopwatch::start();
     check_output(args)?;
     let limit = session.limit(args.time_limit)?;
+    if pairs::fit(args, session)? {
+        return Ok(());
+    }
     let task = args.task.task();
     if task == Task::Regression && args.pages.wanted() {
         return Err(Failure::Usage(
@@ -172,12 +197,12 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
     if task == Task::Classification && sparse::fit(args, &spec, classifier, session)? {
         return Ok(());
     }
-    let (table, data) = args.rows.read(task, session)?;
-    let triplets = args.triplets.as_ref().map(|path| read_triplets(&Source::new(path))).transpose()?;
+    let table = args.rows.table(session)?;
+    let data = args.rows.roles.read_named(&table, task, args.told.id(), session)?;
+    let told = Told::read(args, &table)?;
     let start = args.method.start()?;
     let recipe = args.rows.prepare.recipe(&spec, classifier);
-    let recipe =
-        recipe.starting_from(start.as_ref()).comparing(triplets.as_deref()).keeping_certificate(args.certificate);
+    let recipe = told.recipe(recipe).starting_from(start.as_ref()).keeping_certificate(args.certificate);
     let recipe = recipe.keeping_certificate_if_any(args.pages.wanted());
     if args.dry_run {
         return dry_run::tell(&recipe, &data, &table.origin, args.rows.data.max_memory());
@@ -288,7 +313,7 @@ fn next(args: &Args, view: &ModelView) -> Vec<(String, Option<String>)> {
 }
 
 /// A fit that ended early is told by the exit code, after everything has been written.
-fn ended(status: Status, written: bool) -> Result {
+pub(super) fn ended(status: Status, written: bool) -> Result {
     let kept = if written { "; the best result so far was written" } else { "" };
     match status {
         status if status.converged() => Ok(()),
@@ -433,8 +458,8 @@ pub(crate) fn describe_outcome(model: &Model) -> String {
     }
     facts.row(["rank", &format!("{} of {}", model.metric.rank(), model.metric.features())]);
     let prediction = match &model.training {
-        Some(_) => model.classifier.describe(model.task),
-        None => "none: the training rows are not in the model, it can only map".to_owned(),
+        None if model.task != Task::Pairs => "none: the training rows are not in the model, it can only map".to_owned(),
+        _ => model.classifier.describe(model.task),
     };
     for (at, line) in wrapped(&prediction, WIDTH).into_iter().enumerate() {
         facts.row([if at == 0 { "prediction" } else { "" }, &line]);

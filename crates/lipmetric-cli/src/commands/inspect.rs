@@ -224,7 +224,8 @@ fn describe(args: &Args, stored: &StoredModel, spectrum: &[f64]) -> String {
     let mut classes = TextTable::new(vec![Align::Left, Align::Right]);
     classes.row([if model.task == Task::Regression { "number" } else { "class" }, "training rows"]);
     for (class, count) in model.classes.iter().zip(&model.class_counts) {
-        classes.row([class.clone(), count.to_string()]);
+        let class = if model.task == Task::Pairs { "(no labels)" } else { class };
+        classes.row([class, &count.to_string()]);
     }
     text += &classes.render();
     if model.training.is_none() {

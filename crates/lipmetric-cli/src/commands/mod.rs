@@ -13,6 +13,7 @@ pub(crate) mod inspect;
 pub(crate) mod man;
 pub(crate) mod margins;
 pub(crate) mod neighbours;
+mod pairs;
 pub(crate) mod path;
 pub(crate) mod plot;
 pub(crate) mod predict;

@@ -1,4 +1,5 @@
 use super::explain::Explainer;
+use super::pairs::{self, AskedArgs};
 use super::shared::{BatchArgs, RowArgs};
 use super::sparse;
 use crate::failure::{Failure, Result};
@@ -75,7 +76,9 @@ pub(crate) struct Args {
     #[arg(long, value_name = "LENGTH", value_parser = crate::method::real, help_heading = "Output", group = "measured")]
     within: Option<f64>,
     #[command(flatten)]
-    rows: RowArgs,
+    pub(super) rows: RowArgs,
+    #[command(flatten)]
+    pub(super) asked: AskedArgs,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -102,11 +105,23 @@ impl Args {
     }
 }
 
+impl Args {
+    /// An option that is told of rows, not of pairs of them.
+    pub(super) fn of_rows_only(&self) -> Option<&'static str> {
+        let more =
+            [("--proba", self.proba), ("--distance", self.distance), ("--neighbours", self.neighbours.is_some())];
+        self.dense_only().or(more.into_iter().find(|(_, given)| *given).map(|(option, _)| option))
+    }
+}
+
 pub(crate) fn run(args: &Args, session: &Session) -> Result {
     if sparse::predict(args, session)? {
         return Ok(());
     }
     let mut model = crate::input::load_model(&args.batches.model)?.model;
+    if model.task == Task::Pairs || args.asked.pairs.is_some() {
+        return pairs::predict(args, &model, session);
+    }
     if model.task == Task::Regression {
         return numbers(args, model, session);
     }

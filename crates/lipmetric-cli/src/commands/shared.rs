@@ -76,6 +76,9 @@ impl SplitArgs {
 pub(crate) fn needs_classes(model: &Model, what: &str) -> Result {
     match model.task {
         Task::Regression => Err(Failure::Usage(format!("{what}: the model predicts numbers, and has no classes"))),
+        Task::Pairs => {
+            Err(Failure::Usage(format!("{what}: the model was learned from rows without labels, and has no classes")))
+        }
         _ => Ok(()),
     }
 }
@@ -305,6 +308,14 @@ impl RowArgs {
         }
         bad.tell(session);
         Ok(())
+    }
+
+    /// The whole table for a model, without the columns that it does not take.
+    pub(crate) fn whole(&self, data: &DataArgs, model: &Model, session: &Session) -> Result<Table> {
+        let mut table = data.table(&self.ignore, session)?;
+        self.ignore.drop_from(&mut table)?;
+        self.drop_extra(&mut table, model);
+        Ok(table)
     }
 
     /// Opens rows for a model, with the columns to keep.

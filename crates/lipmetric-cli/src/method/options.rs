@@ -18,7 +18,7 @@ const RENAMED: [(&str, &[&str]); 7] = [
 ];
 
 /// Names in messages of the libraries that are no field of a method.
-const OTHERS: [&str; 22] = [
+const OTHERS: [&str; 23] = [
     "method",
     "alpha",
     "classifier",
@@ -36,6 +36,7 @@ const OTHERS: [&str; 22] = [
     "label",
     "max_memory",
     "missing",
+    "pairs",
     "radius_space",
     "task",
     "thousands",

@@ -14,6 +14,7 @@ mod learning;
 mod messy;
 mod near_rows;
 mod neighbours;
+mod pairs;
 mod pictures;
 mod regression;
 mod rivals;

@@ -26,10 +26,10 @@ mod pages;
 mod parquet;
 mod records;
 mod sniff;
-mod triplets;
+mod tuples;
 
 pub use libsvm::SparseTable;
-pub use triplets::read_triplets;
+pub use tuples::{RowNames, read_asked_pairs, read_comparisons, read_pairs, read_triplets};
 
 use std::fs::File;
 use std::io::{Cursor, Read, Seek};

@@ -7,6 +7,7 @@
 //! | `extension` | [`ExtensionFunction`]: the function that the paper selects, by a value per row |
 //! | `smooth/` | [`SmoothFunction`]: kernel ridge on the distances to the rows |
 //! | `calibrate` | [`Calibration`]: probabilities from the values of a function |
+//! | `threshold` | [`JudgedPairs`]: whether two rows are similar, by their distance |
 //! | `select` | [`judge_k`]: the number of neighbours by cross-validation |
 
 mod calibrate;
@@ -14,6 +15,7 @@ mod extension;
 mod knn;
 mod select;
 pub(crate) mod smooth;
+mod threshold;
 mod vote;
 
 pub use calibrate::Calibration;
@@ -21,5 +23,6 @@ pub use extension::{ExtensionDecision, ExtensionFunction, OnSample};
 pub use knn::{KnnClassifier, Neighbour, Prediction};
 pub use select::{KScore, Validation, best_k, judge_k, usual_ks};
 pub use smooth::{SmoothFunction, SmoothSpec, Smoothness};
+pub use threshold::{JudgedPairs, PairScores, ThresholdRule};
 pub(crate) use vote::Poll;
 pub use vote::{K, Weights, vote};

@@ -13,6 +13,8 @@ pub enum Task {
     Classification,
     /// A number.
     Regression,
+    /// Nothing of a row alone: whether two rows are similar, or only how far they are apart.
+    Pairs,
 }
 
 impl Task {
@@ -40,6 +42,7 @@ impl std::fmt::Display for Task {
         f.write_str(match self {
             Self::Classification => "classification",
             Self::Regression => "regression",
+            Self::Pairs => "pairs",
         })
     }
 }
@@ -120,6 +123,23 @@ impl Labels {
         Ok(Self { classes: ends.iter().map(name).collect(), codes, numbers: Some(numbers) })
     }
 
+    /// No labels, for so many rows: all are of one class without a name. Only what learns from pairs or comparisons can use them.
+    ///
+    /// ```
+    /// let y = lipmetric::Labels::none(3);
+    /// assert_eq!((y.len(), y.task()), (3, lipmetric::Task::Pairs));
+    /// ```
+    #[must_use]
+    pub fn none(rows: usize) -> Self {
+        Self { classes: vec![String::new()], codes: vec![0; rows], numbers: None }
+    }
+
+    /// Whether these are no labels ([`Self::none`]).
+    #[must_use]
+    pub fn are_none(&self) -> bool {
+        self.numbers.is_none() && self.classes.len() == 1 && self.classes[0].is_empty()
+    }
+
     /// Labels from codes into a given list of class names.
     ///
     /// # Errors
@@ -137,10 +157,14 @@ impl Labels {
         self.numbers.as_deref()
     }
 
-    /// Whether classes or numbers are to be predicted.
+    /// Whether classes or numbers are to be predicted, or there are no labels at all.
     #[must_use]
     pub fn task(&self) -> Task {
-        if self.numbers.is_some() { Task::Regression } else { Task::Classification }
+        match self.numbers {
+            Some(_) => Task::Regression,
+            None if self.are_none() => Task::Pairs,
+            None => Task::Classification,
+        }
     }
 
     /// The class names.

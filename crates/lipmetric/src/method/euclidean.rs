@@ -31,6 +31,10 @@ impl Method for Euclidean {
         true
     }
 
+    fn takes_pairs(&self) -> bool {
+        true
+    }
+
     fn fit(&self, data: &Training<'_>, _: &mut dyn Observer) -> Result<Fit> {
         data.check_for(self)?;
         Ok(Fit::new(Metric::euclidean(data.x.cols()), Outcome::new(Status::ClosedForm, 0)))

@@ -2,7 +2,8 @@
 //!
 //! `||M||_F^2 + alpha sum_i xi_i` with `rho(x_i, x_l) - rho(x_i, x_j) >= 1 - xi_i`: every row should be nearer to one of its
 //! own class than to any of another, by a margin of one. By the appendix's choice `x_j` is the row's nearest of its class in
-//! the Euclidean distance, and `x_l` are all rows of other classes. Or the comparisons are given, each with its own slack.
+//! the Euclidean distance, and `x_l` are all rows of other classes. Or the comparisons are given, each with its own slack: triplets
+//! `(i, j, l)`, or quadruplets `(i, j, k, l)` with `rho(x_k, x_l) - rho(x_i, x_j) >= 1 - xi`.
 //!
 //! Strongly convex: there is one optimum, and its certificate costs a `p x p` eigendecomposition. For any multipliers
 //! `lambda` with `P = sum lambda (A_il - A_ij)`, the optimum is at least `sum lambda - ||P_+||_F^2 / 4`.
@@ -10,11 +11,13 @@
 use super::lmnn::{note_lonely, reach_of_one, targets};
 use super::parameters::parameters;
 use super::start::{Begin, Init, coordinates, coordinates_of_any_labels, notes_on, weights};
+use super::told::{check_comparisons, differences};
 use super::{Fit, Method, Outcome, Training, check_limits, settle};
+use crate::data::{Quadruplet, Triplet};
 use crate::problem::{Coordinates, Under};
 use crate::solver::comparisons::{Anchor, Lists, Loss, Penalty, Problem};
 use crate::solver::{Kept, Observer, Stop, Timed, Translated};
-use crate::{Error, Matrix, Metric, Result, linalg};
+use crate::{Error, Labels, Matrix, Metric, Result, linalg};
 
 parameters! {
     /// Large margin metric learning.
@@ -48,6 +51,9 @@ parameters! {
     }
 }
 
+/// What is said where rows have weights.
+const NO_WEIGHTS: &str = "given comparisons take no row weights; give a comparison as often as it should count";
+
 impl Lmml {
     fn problem<'a>(
         &self,
@@ -69,28 +75,14 @@ impl Lmml {
             return Ok((Problem { cloud, anchors, loss: Loss::Worst, penalty: Penalty::Squared }, Lists::by_label()));
         };
         if data.weights.is_some() {
-            return Err(Error::parameter(
-                "triplets",
-                "given comparisons take no row weights; give a comparison as often as it should count",
-            ));
-        }
-        if triplets.is_empty() {
-            return Err(Error::parameter("triplets", "there are none: give at least one comparison"));
+            return Err(Error::parameter("triplets", NO_WEIGHTS));
         }
         let n = data.x.rows();
+        check_comparisons("triplets", triplets, n, ([0, 1], [0, 2]))?;
         let mut point_of = vec![0; n];
         cloud.origin.iter().enumerate().for_each(|(point, &row)| point_of[row] = point);
         let (mut anchors, mut others) = (Vec::new(), Vec::new());
-        for (k, t) in triplets.iter().enumerate() {
-            if let Some(&row) = t.iter().find(|&&row| row >= n) {
-                return Err(Error::parameter(
-                    "triplets",
-                    format!("number {k} names row {row}, but there are {n} rows"),
-                ));
-            }
-            if t[1] == t[2] {
-                return Err(Error::parameter("triplets", format!("number {k} compares row {} with itself", t[1])));
-            }
+        for t in triplets {
             let [i, j, l] = t.map(|row| point_of[row]);
             anchors.push(Anchor { point: i, cost: self.alpha, targets: vec![j as u32] });
             others.push(vec![l as u32]);
@@ -98,6 +90,19 @@ impl Lmml {
         let problem = Problem { cloud, anchors, loss: Loss::Each, penalty: Penalty::Squared };
         let lists = Lists::given(&problem, others);
         Ok((problem, lists))
+    }
+
+    /// Quadruplets are triplets of other rows: of the differences within pairs, seen from zero.
+    fn fit_quadruplets(&self, data: &Training<'_>, told: &[Quadruplet], observer: &mut dyn Observer) -> Result<Fit> {
+        if data.weights.is_some() {
+            return Err(Error::parameter("quadruplets", NO_WEIGHTS));
+        }
+        check_comparisons("quadruplets", told, data.x.rows(), ([0, 1], [2, 3]))?;
+        let (x, at) = differences(data.x, told.iter().flat_map(|&[i, j, k, l]| [[i, j], [k, l]]))?;
+        let triplets: Vec<Triplet> = at.chunks_exact(2).map(|pair| [0, pair[0], pair[1]]).collect();
+        let y = Labels::none(x.rows());
+        let training = Training { start: data.start, ..Training::new(&x, &y)? };
+        self.fit(&training.with_triplets(&triplets), observer)
     }
 
     fn coordinates(data: &Training<'_>) -> Result<Coordinates> {
@@ -135,6 +140,9 @@ impl Method for Lmml {
 
     fn fit(&self, data: &Training<'_>, observer: &mut dyn Observer) -> Result<Fit> {
         data.check_for(self)?;
+        if let Some(told) = data.quadruplets {
+            return self.fit_quadruplets(data, told, observer);
+        }
         let observer = &mut Timed::new(observer);
         let frame = Self::coordinates(data)?;
         let mut notes = notes_on(&frame);

@@ -10,6 +10,7 @@
 //! | `lip/` | Lip^D and Lip^I: parameters and checks (`mod`), the exact solver (`exact`), the others (`large`) |
 //! | `agop`, `lip_local`, `lmnn`, `lmml`, `nca/`, `mcml`, `euclidean` | a method each |
 //! | `mlkr` | the rival where the targets are numbers |
+//! | `lip_pairs`, `itml` | what learns from pairs; `told` has those that are given or drawn from labels |
 //! | `arml`, `lip_robust` | methods for certified robustness; `climb` is the ascent behind them |
 //! | `choose/` | what is chosen by cross-validation |
 //! | `start` | the rows' coordinates, and where a search begins |
@@ -20,8 +21,10 @@ mod arml;
 mod choose;
 mod climb;
 mod euclidean;
+mod itml;
 mod lip;
 mod lip_local;
+mod lip_pairs;
 mod lip_robust;
 mod lmml;
 mod lmnn;
@@ -31,6 +34,7 @@ mod nca;
 mod parameters;
 mod spec;
 mod start;
+mod told;
 pub(crate) mod values;
 
 pub use agop::Agop;
@@ -38,8 +42,10 @@ pub use arml::Arml;
 pub use choose::{Auto, Choice, Judged, MetricKind, ScalingChoice, Score};
 pub(crate) use choose::{Judges, Raw};
 pub use euclidean::Euclidean;
+pub use itml::Itml;
 pub use lip::{ClassWeights, Lip, Solver, TradeOff};
 pub use lip_local::LipLocal;
+pub use lip_pairs::LipPairs;
 pub use lip_robust::LipRobust;
 pub use lmml::Lmml;
 pub use lmnn::Lmnn;
@@ -50,7 +56,10 @@ pub use parameters::Field;
 pub use spec::{Choose, Spec};
 pub use start::Init;
 
+pub use crate::data::Triplet;
+
 use crate::classify::{Calibration, SmoothSpec, Weights};
+use crate::data::{Pair, Quadruplet};
 use crate::pairs::Helpers;
 use crate::problem::{Certificate, relative_gap};
 use crate::solver::{Observer, Solution, Status};
@@ -58,9 +67,6 @@ use crate::{Error, Labels, Matrix, Metric, Result};
 use serde::{Deserialize, Serialize};
 use spec::check_limits;
 use std::sync::Arc;
-
-/// Row numbers `i`, `j`, `l`: row `i` should be nearer to row `j` than to row `l`.
-pub type Triplet = [usize; 3];
 
 /// The prediction that a metric is to serve.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -106,6 +112,10 @@ pub struct Training<'a> {
     pub start: Option<&'a Metric>,
     /// Comparisons to learn from instead of the labels.
     pub triplets: Option<&'a [Triplet]>,
+    /// The same between pairs of rows.
+    pub quadruplets: Option<&'a [Quadruplet]>,
+    /// Pairs of rows that are similar or not, to learn from instead of the labels.
+    pub pairs: Option<&'a [Pair]>,
     /// What the metric is to serve, one neighbour if nothing is said; only a method that chooses by cross-validation looks at it.
     pub serves: Serves<'a>,
     /// Other processes that hold these very rows and compute passes over their pairs. A method without passes that can travel
@@ -131,7 +141,17 @@ impl<'a> Training<'a> {
         if let Some((i, j)) = x.first_non_finite() {
             return Err(Error::data(format!("row {i}, feature {j} is {}: values must be finite", x[(i, j)])));
         }
-        Ok(Self { x, y, weights: None, start: None, triplets: None, serves: ONE_NEIGHBOUR, helpers: None })
+        Ok(Self {
+            x,
+            y,
+            weights: None,
+            start: None,
+            triplets: None,
+            quadruplets: None,
+            pairs: None,
+            serves: ONE_NEIGHBOUR,
+            helpers: None,
+        })
     }
 
     /// The same with a weight per row.
@@ -164,6 +184,20 @@ impl<'a> Training<'a> {
     #[must_use]
     pub fn with_triplets(mut self, triplets: &'a [Triplet]) -> Self {
         self.triplets = Some(triplets);
+        self
+    }
+
+    /// The same with comparisons of two pairs each that take the labels' place.
+    #[must_use]
+    pub fn with_quadruplets(mut self, quadruplets: &'a [Quadruplet]) -> Self {
+        self.quadruplets = Some(quadruplets);
+        self
+    }
+
+    /// The same with pairs that take the labels' place; rows without labels have [`Labels::none`].
+    #[must_use]
+    pub fn with_pairs(mut self, pairs: &'a [Pair]) -> Self {
+        self.pairs = Some(pairs);
         self
     }
 
@@ -202,9 +236,26 @@ impl<'a> Training<'a> {
             );
             return Err(Error::parameter("method", message));
         }
-        if self.triplets.is_some() && !method.takes_triplets() {
-            let message = format!("{name} learns from labels, not from comparisons; use lmml, or leave them out");
-            return Err(Error::parameter("triplets", message));
+        for (what, given, taken) in [
+            ("triplets", self.triplets.is_some(), method.takes_triplets()),
+            ("quadruplets", self.quadruplets.is_some(), method.takes_triplets()),
+        ] {
+            if given && !taken {
+                let learns = if method.takes_pairs() { "pairs" } else { "labels" };
+                let message = format!("{name} learns from {learns}, not from comparisons; use lmml, or leave them out");
+                return Err(Error::parameter(what, message));
+            }
+        }
+        if self.pairs.is_some() && !method.takes_pairs() {
+            let learns = if method.takes_triplets() { "labels or comparisons" } else { "labels" };
+            let message =
+                format!("{name} learns from {learns}, not from pairs; use lip-pairs or itml, or leave them out");
+            return Err(Error::parameter("pairs", message));
+        }
+        if [self.triplets.is_some(), self.quadruplets.is_some(), self.pairs.is_some()].iter().filter(|g| **g).count()
+            > 1
+        {
+            return Err(Error::parameter("pairs", "give only one of pairs, triplets and quadruplets"));
         }
         Ok(())
     }
@@ -369,8 +420,13 @@ pub trait Method: Send + Sync {
         true
     }
 
-    /// Whether it can learn from comparisons ([`Training::with_triplets`]).
+    /// Whether it can learn from comparisons ([`Training::with_triplets`], [`Training::with_quadruplets`]).
     fn takes_triplets(&self) -> bool {
+        false
+    }
+
+    /// Whether it can learn from pairs ([`Training::with_pairs`]).
+    fn takes_pairs(&self) -> bool {
         false
     }
 

@@ -1,8 +1,8 @@
 //! The one description of a method and its parameters.
 
 use super::{
-    Agop, Arml, Auto, Euclidean, Field, Fit, Lip, LipLocal, LipRobust, Lmml, Lmnn, Mcml, Method, Mlkr, Nca, Outcome,
-    Solver, TradeOff, Training,
+    Agop, Arml, Auto, Euclidean, Field, Fit, Itml, Lip, LipLocal, LipPairs, LipRobust, Lmml, Lmnn, Mcml, Method, Mlkr,
+    Nca, Outcome, Solver, TradeOff, Training,
 };
 use crate::prepare::Scaling;
 use crate::problem::{Diameter, Slack, Variant};
@@ -33,6 +33,8 @@ pub enum Spec {
     Lip(Lip),
     /// Lip^I by near pairs.
     LipLocal(LipLocal),
+    /// Lip^I from pairs.
+    LipPairs(LipPairs),
     /// Large margin nearest neighbours.
     Lmnn(Lmnn),
     /// Large margin metric learning.
@@ -45,6 +47,8 @@ pub enum Spec {
     Mlkr(Mlkr),
     /// The metric from the gradients of a smooth function.
     Agop(Agop),
+    /// Information-theoretic metric learning.
+    Itml(Itml),
     /// A metric for certified accuracy.
     LipRobust(LipRobust),
     /// Adversarially robust metric learning.
@@ -84,7 +88,7 @@ macro_rules! each {
         }
     };
 }
-each!(Auto, Lip, LipLocal, LipRobust, Lmnn, Lmml, Nca, Mcml, Mlkr, Agop, Arml, Euclidean);
+each!(Auto, Lip, LipLocal, LipRobust, LipPairs, Lmnn, Lmml, Nca, Mcml, Mlkr, Agop, Arml, Itml, Euclidean);
 
 impl Spec {
     /// The same as a fit on these rows has it: with the solver that is taken for them, and its tolerance and limit.
@@ -181,6 +185,10 @@ impl Method for Spec {
 
     fn takes_triplets(&self) -> bool {
         self.method().takes_triplets()
+    }
+
+    fn takes_pairs(&self) -> bool {
+        self.method().takes_pairs()
     }
 
     fn takes_numbers(&self) -> bool {

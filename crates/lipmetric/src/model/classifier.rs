@@ -2,7 +2,9 @@
 
 use super::Model;
 use super::extension::{Extend, Extending};
+use super::nearest::Nearest;
 use super::number::{Estimate, Extended, Mean, Smoothed};
+use super::pairing::Pairing;
 use super::smooth::{Smooth, Smoothing};
 use super::vote::{Vote, Voting};
 use crate::classify::{K, Prediction, SmoothSpec, Weights};
@@ -24,6 +26,8 @@ pub enum Classifier {
     Extension(Extending),
     /// By a smooth function of the distances to the training rows.
     Smooth(Smoothing),
+    /// Not of one row, but of two: whether they are similar, by their distance.
+    Pairs(Pairing),
 }
 
 /// How a model shall predict, before it is fitted.
@@ -97,7 +101,7 @@ impl Classifier {
     pub fn voting(&self) -> Option<Voting> {
         match self {
             Self::Vote(voting) => Some(*voting),
-            Self::Extension(_) | Self::Smooth(_) => None,
+            Self::Extension(_) | Self::Smooth(_) | Self::Pairs(_) => None,
         }
     }
 
@@ -105,6 +109,7 @@ impl Classifier {
     pub(super) fn ready(&self, model: &Model) -> Result<Ready> {
         let number = model.task == Task::Regression;
         Ok(match self {
+            Self::Pairs(_) => Ready::Pairs(Nearest::default()),
             Self::Vote(voting) if number => Ready::Numbers(Box::new(Mean::new(model, *voting)?)),
             Self::Extension(extending) if number => Ready::Numbers(Box::new(Extended::new(model, extending)?)),
             Self::Smooth(smoothing) if number => Ready::Numbers(Box::new(Smoothed::new(model, smoothing)?)),
@@ -130,6 +135,8 @@ impl Classifier {
 pub(super) enum Ready {
     Classes(Box<dyn Decide>),
     Numbers(Box<dyn Estimate>),
+    /// Distances alone.
+    Pairs(Nearest),
 }
 
 impl Ready {
@@ -138,6 +145,7 @@ impl Ready {
         match self {
             Self::Classes(decide) => Ok(&**decide),
             Self::Numbers(_) => Err(Error::data("the model predicts numbers, and has no classes")),
+            Self::Pairs(_) => Err(unlabelled()),
         }
     }
 
@@ -146,6 +154,7 @@ impl Ready {
         match self {
             Self::Numbers(estimate) => Ok(&**estimate),
             Self::Classes(_) => Err(Error::data("the model predicts classes, and no numbers")),
+            Self::Pairs(_) => Err(unlabelled()),
         }
     }
 
@@ -154,8 +163,17 @@ impl Ready {
         match self {
             Self::Classes(decide) => decide.index(model),
             Self::Numbers(estimate) => estimate.index(model),
+            Self::Pairs(nearest) => nearest.index(model),
         }
     }
+}
+
+/// What is said where a model of rows without labels is asked for one.
+fn unlabelled() -> Error {
+    Error::data(
+        "the model was learned from rows without labels: it tells how far two rows are apart and whether they are similar (ask \
+         about `pairs = FILE`), and predicts nothing of one row",
+    )
 }
 
 impl std::fmt::Display for Classifier {
@@ -165,6 +183,7 @@ impl std::fmt::Display for Classifier {
             Self::Vote(voting) => std::fmt::Display::fmt(voting, f),
             Self::Extension(extending) => std::fmt::Display::fmt(extending, f),
             Self::Smooth(smoothing) => std::fmt::Display::fmt(smoothing, f),
+            Self::Pairs(pairing) => std::fmt::Display::fmt(pairing, f),
         }
     }
 }

@@ -13,6 +13,7 @@
 //! | `counterfactual` | [`Counterfactual`]: the nearest row that is predicted as another class |
 //! | `smooth` | a smooth function of the distances to the training rows |
 //! | `number` | the same three where numbers are predicted |
+//! | `pairing` | [`Pairing`]: rows without labels, and whether two of them are similar |
 //! | `sparse` | [`SparseModel`]: the vote of the nearest rows, of rows that stay sparse |
 //! | `nearest` | the nearest rows, for classifiers that do not search them themselves |
 //! | `held_out` | a method fitted on folds, for what has to be chosen or calibrated on rows that it has not seen |
@@ -26,6 +27,7 @@ mod foresee;
 mod held_out;
 mod nearest;
 mod number;
+mod pairing;
 mod predictor;
 mod recipe;
 mod rows;
@@ -37,6 +39,7 @@ pub use classifier::{Certified, Classifier, ClassifierSpec};
 pub use counterfactual::Counterfactual;
 pub use extension::Extending;
 pub use foresee::Foreseen;
+pub use pairing::{Calibrated, Pairing};
 pub use predictor::Predictor;
 pub use recipe::Recipe;
 pub use rows::Rows;
@@ -130,11 +133,11 @@ pub struct Model {
     pub spec: Spec,
     /// The same as the fit had it: with the solver that was taken, its tolerance and its limit.
     pub used: Spec,
-    /// Whether it predicts classes or numbers.
+    /// Whether it predicts classes or numbers, or tells distances between rows without labels.
     pub task: Task,
     /// From raw columns to a matrix.
     pub preparation: Preparation,
-    /// The class names; of numbers, the strata of the training rows ([`Labels`]).
+    /// The class names; of numbers, the strata of the training rows ([`Labels`]); of rows without labels, one without a name.
     pub classes: Vec<String>,
     /// How many training rows each class had.
     pub class_counts: Vec<usize>,

@@ -1,7 +1,8 @@
 use super::classifier::{Classifier, ClassifierSpec};
 use super::vote::Voting;
 use super::{Model, Provenance, Terms, TrainingRows, extension, number, smooth};
-use crate::classify::{K, SmoothSpec, Validation, Weights, best_k, judge_k, usual_ks};
+use crate::classify::{K, SmoothSpec, ThresholdRule, Validation, Weights, best_k, judge_k, usual_ks};
+use crate::data::{Pair, Quadruplet};
 use crate::helpers::Helpers;
 use crate::method::{Choose, Fit, Judges, Method, Raw, ScalingChoice, Serves, Spec, Training, Triplet};
 use crate::prepare::{Dataset, Fill, Preparation, Scaling};
@@ -19,6 +20,12 @@ pub struct Recipe<'a> {
     pub start: Option<&'a Metric>,
     /// Comparisons to learn from instead of the labels, by the numbers of the rows that are fitted.
     pub triplets: Option<&'a [Triplet]>,
+    /// The same between pairs of rows.
+    pub quadruplets: Option<&'a [Quadruplet]>,
+    /// Pairs of rows that are similar or not, to learn from instead of the labels.
+    pub pairs: Option<&'a [Pair]>,
+    /// What the threshold of rows without labels is chosen by; none where there shall be none.
+    pub threshold: Option<ThresholdRule>,
     /// The rule for missing values.
     pub fill: Fill,
     /// The scaling. Where it is to be chosen it is the usual one, but for [`Spec::Auto`] and classes: then it is chosen by held-out
@@ -45,6 +52,9 @@ impl<'a> Recipe<'a> {
             spec,
             start: None,
             triplets: None,
+            quadruplets: None,
+            pairs: None,
+            threshold: Some(ThresholdRule::default()),
             fill,
             scaling,
             classifier,
@@ -65,6 +75,41 @@ impl<'a> Recipe<'a> {
     #[must_use]
     pub fn comparing(self, triplets: Option<&'a [Triplet]>) -> Self {
         Self { triplets, ..self }
+    }
+
+    /// The same by comparisons of two pairs each, where there are some ([`Training::with_quadruplets`]).
+    #[must_use]
+    pub fn comparing_pairs(self, quadruplets: Option<&'a [Quadruplet]>) -> Self {
+        Self { quadruplets, ..self }
+    }
+
+    /// The same by pairs that are similar or not, where there are some ([`Training::with_pairs`]).
+    ///
+    /// ```
+    /// use lipmetric::data::{Column, Pair, Table};
+    /// use lipmetric::method::LipPairs;
+    /// use lipmetric::model::Recipe;
+    /// use lipmetric::prepare::{Dataset, Roles};
+    /// let (x, noise) = (vec![0.0, 0.1, 5.0, 5.1], vec![3.0, 9.0, 8.0, 2.0]);
+    /// let table = Table::new("rows", vec![Column::numbers("x", x), Column::numbers("noise", noise)]);
+    /// let data = Dataset::unlabelled(&table, &Roles::default())?;
+    /// let pairs = [Pair::similar(0, 1), Pair::similar(2, 3), Pair::dissimilar(0, 2), Pair::dissimilar(1, 3)];
+    /// let spec = LipPairs::new().into();
+    /// let model = Recipe::new(&spec).pairing(Some(&pairs)).fit(&data, None, &mut lipmetric::solver::Silent)?;
+    /// let distances = model.pair_distances(&table, &[[0, 1], [1, 2]])?;
+    /// assert!(distances[0] <= model.threshold()? && distances[1] > model.threshold()?);
+    /// # Ok::<(), lipmetric::Error>(())
+    /// ```
+    #[must_use]
+    pub fn pairing(self, pairs: Option<&'a [Pair]>) -> Self {
+        Self { pairs, ..self }
+    }
+
+    /// The same with another rule for the threshold up to which two rows are similar, or without a threshold. It is chosen on pairs
+    /// that are held out, where there are some of each kind: that takes five more fits.
+    #[must_use]
+    pub fn thresholding(self, rule: Option<ThresholdRule>) -> Self {
+        Self { threshold: rule, ..self }
     }
 
     /// The same with another rule for missing values and another scaling.
@@ -177,6 +222,9 @@ impl<'a> Recipe<'a> {
         rows: TrainingRows,
         observer: &mut dyn Observer,
     ) -> Result<Model> {
+        if rows.y.are_none() {
+            return self.fit_unlabelled(preparation, rows, observer);
+        }
         let TrainingRows { x, y, lines, .. } = rows;
         y.check_two_classes()?;
         self.classifier.check(x.rows())?;
@@ -184,7 +232,8 @@ impl<'a> Recipe<'a> {
         if let Some(weights) = self.weights {
             training = training.with_weights(weights)?;
         }
-        (training.start, training.triplets) = (self.start, self.triplets);
+        training.start = self.start;
+        (training.triplets, training.quadruplets, training.pairs) = (self.triplets, self.quadruplets, self.pairs);
         training.helpers = self.helpers;
         if self.certificate {
             self.spec.check_certificate(&training)?;
@@ -195,8 +244,12 @@ impl<'a> Recipe<'a> {
         if self.start.is_some() {
             notes.push("the search began from a given metric".to_owned());
         }
-        if let Some(triplets) = self.triplets {
-            notes.push(format!("learned from {} given comparisons, not from the labels", triplets.len()));
+        let comparisons = self.triplets.map(<[_]>::len).or(self.quadruplets.map(<[_]>::len));
+        if let Some(count) = comparisons {
+            notes.push(format!("learned from {count} given comparisons, not from the labels"));
+        }
+        if let Some(pairs) = self.pairs {
+            notes.push(format!("learned from {} given pairs, not from the labels", pairs.len()));
         }
         if let Some(scale) = preparation.rescaled() {
             notes.push(format!(

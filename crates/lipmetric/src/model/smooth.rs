@@ -158,7 +158,7 @@ pub(super) fn fit(
         Some((at, score)) => {
             let worth = match training.y.task() {
                 Task::Regression => format!("R2 on these rows is {score:.3}"),
-                Task::Classification => format!("it predicts {:.1} % of these rows correctly", 100.0 * score),
+                _ => format!("it predicts {:.1} % of these rows correctly", 100.0 * score),
             };
             let how = judged.how;
             fit.outcome.notes.push(format!("bandwidth and ridge of the smooth function were chosen {how}: {worth}"));

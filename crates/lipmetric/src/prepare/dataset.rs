@@ -61,7 +61,7 @@ impl Dataset {
                 targets.check_two_classes().map_err(|e| Error::data(format!("{}: {e}", table.origin)))?;
                 targets
             }
-            Task::Classification => {
+            _ => {
                 let labels = schema.labels(table)?;
                 check_classes(table, &schema, &labels)?;
                 notes.extend(suspect::of_labels(schema.label.as_ref().map_or("", |l| &l.name), &labels));
@@ -90,15 +90,31 @@ impl Dataset {
     /// ```
     ///
     /// # Errors
-    /// If a column cannot be told or read, there is not one label per row, or all rows are of one class.
+    /// If a column cannot be told or read, there is not one label per row, or all rows are of one class. There may be [no
+    /// labels](Labels::none) at all.
     pub fn labelled(features: &Table, label: &str, labels: Labels, roles: &Roles) -> Result<Self> {
-        let (mut schema, columns, notes) = Schema::infer_beside(features, None, roles)?;
+        let (mut schema, columns, notes) = Schema::infer_beside(features, None, roles, false)?;
         if labels.len() != columns.rows() {
             return Err(Error::shape("labels", columns.rows(), labels.len()));
         }
-        labels.check_two_classes()?;
-        schema.label = Some(LabelColumn { name: label.to_owned(), index: schema.width });
+        if !labels.are_none() {
+            labels.check_two_classes()?;
+            schema.label = Some(LabelColumn { name: label.to_owned(), index: schema.width });
+        }
         Ok(Self { name: features.origin.clone(), schema, columns, labels, lines: features.lines.clone(), notes })
+    }
+
+    /// Rows without labels: every column that is not ignored is a feature.
+    ///
+    /// # Errors
+    /// If a column cannot be told or read, or the roles name a label.
+    pub fn unlabelled(table: &Table, roles: &Roles) -> Result<Self> {
+        if roles.label.is_some() {
+            return Err(Error::parameter("label", "these rows are read without labels; leave it out"));
+        }
+        let (schema, columns, notes) = Schema::infer_beside(table, None, roles, true)?;
+        let labels = Labels::none(columns.rows());
+        Ok(Self { name: table.origin.clone(), schema, columns, labels, lines: table.lines.clone(), notes })
     }
 
     /// The same under another name.

@@ -94,15 +94,16 @@ impl Schema {
     pub(super) fn infer_noted(table: &Table, roles: &Roles) -> Result<(Self, Columns, Vec<String>)> {
         refuse_empty(table)?;
         let label = roles.label_in(table)?;
-        Self::infer_beside(table, Some(label), roles)
+        Self::infer_beside(table, Some(label), roles, true)
     }
 
-    /// The features of a table, of which `label` is none. Where there is none the table is what a program holds in memory: its
-    /// columns are features because it says so, row numbers included.
+    /// The features of a table, of which `label` is none. Columns that number the rows are left out where one should be `wary`; of
+    /// what a program holds in memory, columns are features because it says so.
     pub(super) fn infer_beside(
         table: &Table,
         label: Option<usize>,
         roles: &Roles,
+        wary: bool,
     ) -> Result<(Self, Columns, Vec<String>)> {
         refuse_empty(table)?;
         roles.notation.check()?;
@@ -128,7 +129,7 @@ impl Schema {
                 }
             };
             let suspicion = match &cells {
-                Cells::Number(values) if kind.is_none() && label.is_some() => suspect::of_numbers(table, at, values),
+                Cells::Number(values) if kind.is_none() && wary => suspect::of_numbers(table, at, values),
                 _ => Suspicion::None,
             };
             match suspicion {

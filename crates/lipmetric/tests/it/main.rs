@@ -33,3 +33,4 @@ mod robust_exact;
 mod row_slack;
 mod tuned;
 mod tuned_forms;
+mod weak_pairs;

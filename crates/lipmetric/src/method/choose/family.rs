@@ -109,7 +109,7 @@ impl Family {
     pub(in crate::method) fn local(wanted: &[MetricKind], data: &Training<'_>) -> Result<Self> {
         let known = match data.y.task() {
             Task::Regression => MetricKind::TRIED_FOR_NUMBERS,
-            Task::Classification => MetricKind::TRIED,
+            _ => MetricKind::TRIED,
         };
         if let Some(other) = wanted.iter().find(|m| !known.contains(m)) {
             let names: Vec<&str> = known.iter().map(|m| m.name()).collect();

@@ -14,13 +14,16 @@
 //! |---|---|
 //! | `newton` | the Newton direction |
 //! | `streamed` | the same method where there are too many pairs to give each a row |
+//! | `given` | the same method where the pairs are given, and are all that there are |
 //! | `ceiling` | `c_max`: at this trade-off and above, the zero metric is optimal |
 
 mod ceiling;
+mod given;
 mod newton;
 mod streamed;
 
 pub(crate) use ceiling::ceiling;
+pub(crate) use given::{Proof, solve_given};
 pub(crate) use streamed::{solve_streamed, wants_stream};
 
 use crate::linalg;

@@ -1,0 +1,350 @@
+//! Rows without labels: a distance learned from pairs or comparisons, and whether two rows are similar.
+
+use super::fit::{self, describe_outcome, describe_preparation};
+use super::{evaluate, predict};
+use crate::failure::{Failure, Result};
+use crate::input::remove;
+use crate::memory;
+use crate::method::options::{self, Given};
+use crate::method::{Method, time_limit};
+use crate::origin;
+use crate::output::{self, Align, TextTable, counted};
+use crate::resources::Stopwatch;
+use crate::session::Session;
+use lipmetric::classify::{PairScores, ThresholdRule};
+use lipmetric::data::{Column, Pair, Quadruplet, Table, Triplet};
+use lipmetric::method::{Method as _, Spec};
+use lipmetric::model::{Calibrated, Classifier, Pairing, Recipe};
+use lipmetric::prepare::ColumnRef;
+use lipmetric::solver::{Budget, Status};
+use lipmetric::{Model, Task};
+use lipmetric_io::model::save_model_to;
+use lipmetric_io::read::{RowNames, read_asked_pairs, read_comparisons, read_pairs};
+use lipmetric_io::{Source, Target};
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+
+/// What is known of rows without labels.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Rows without labels")]
+pub(crate) struct ToldArgs {
+    /// Learn from pairs: lines of two rows and `1` (similar) or `-1` (dissimilar), such as `4,17,-1`, with a strength as a fourth cell
+    /// if it is not 1 (lip-pairs, itml). All columns are features, unless --label names one
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["triplets", "quadruplets"])]
+    pub(super) pairs: Option<PathBuf>,
+    /// Learn from comparisons: lines of four rows `i,j,k,l` for "rows i and j are nearer to each other than rows k and l" (lmml).
+    /// All columns are features, unless --label names one
+    #[arg(long, value_name = "FILE", conflicts_with = "triplets")]
+    pub(super) quadruplets: Option<PathBuf>,
+    /// With --triplets: the table has no label, all columns are features
+    #[arg(long, requires = "triplets", conflicts_with = "label")]
+    no_label: bool,
+    /// The column that names the rows in these files; it is no feature [default: rows are named by their numbers, from 1]
+    #[arg(long, value_name = "COL")]
+    id: Option<String>,
+    /// Choose the threshold up to which two rows are similar on these pairs, which the distance is not learned from [default: on the
+    /// pairs of --pairs, by 5-fold cross-validation]
+    #[arg(long, value_name = "FILE", requires = "pairs")]
+    calibrate: Option<PathBuf>,
+    /// What the threshold is chosen by: `accuracy`; `f-beta:B`, the F score; `max-tpr:R`, as many similar pairs as possible with at
+    /// least the share R of the dissimilar ones told rightly; `max-tnr:R`, the reverse [default: accuracy]
+    #[arg(long, value_name = "RULE", value_parser = rule, requires = "pairs")]
+    threshold: Option<ThresholdRule>,
+}
+
+fn rule(text: &str) -> std::result::Result<ThresholdRule, String> {
+    let wrong = || "give accuracy, f-beta:B, max-tpr:R or max-tnr:R, such as max-tnr:0.9".to_owned();
+    let (name, number) = text.split_once(':').unwrap_or((text, ""));
+    let number = number.parse::<f64>();
+    let rule = match (name, number) {
+        ("accuracy", Err(_)) => ThresholdRule::Accuracy,
+        ("f-beta", Ok(beta)) => ThresholdRule::FBeta(beta),
+        ("max-tpr", Ok(rate)) => ThresholdRule::MaxTpr(rate),
+        ("max-tnr", Ok(rate)) => ThresholdRule::MaxTnr(rate),
+        _ => return Err(wrong()),
+    };
+    rule.check().map_err(|e| e.to_string())?;
+    Ok(rule)
+}
+
+impl ToldArgs {
+    /// Whether nothing of it is asked for.
+    pub(super) fn is_empty(&self) -> bool {
+        self.pairs.is_none() && self.quadruplets.is_none() && !self.no_label
+    }
+
+    /// The column that names the rows.
+    pub(super) fn id(&self) -> Option<&str> {
+        self.id.as_deref()
+    }
+
+    /// The files that are read.
+    pub(super) fn files(&self) -> [Option<&Path>; 3] {
+        [self.pairs.as_deref(), self.quadruplets.as_deref(), self.calibrate.as_deref()]
+    }
+}
+
+/// What was read of it.
+#[derive(Default)]
+pub(super) struct Told {
+    pub(super) pairs: Option<Vec<Pair>>,
+    pub(super) triplets: Option<Vec<Triplet>>,
+    pub(super) quadruplets: Option<Vec<Quadruplet>>,
+    calibrate: Option<Vec<Pair>>,
+}
+
+/// How the rows of a table are named.
+fn names(table: &Table, id: Option<&str>) -> Result<RowNames> {
+    Ok(match id {
+        Some(id) => RowNames::ids(table, &table.columns[ColumnRef::new(id).find(table)?])?,
+        None => RowNames::numbers(table),
+    })
+}
+
+impl Told {
+    /// Reads the files that a fit names.
+    pub(super) fn read(args: &fit::Args, table: &Table) -> Result<Self> {
+        let names = names(table, args.told.id.as_deref())?;
+        let source = |path: &PathBuf| Source::new(path);
+        let of = |path: &Option<PathBuf>| path.as_ref().map(|p| read_pairs(&source(p), &names)).transpose();
+        Ok(Self {
+            pairs: of(&args.told.pairs)?,
+            triplets: args.triplets.as_ref().map(|p| read_comparisons(&source(p), &names)).transpose()?,
+            quadruplets: args.told.quadruplets.as_ref().map(|p| read_comparisons(&source(p), &names)).transpose()?,
+            calibrate: of(&args.told.calibrate)?,
+        })
+    }
+
+    /// A recipe that learns from it.
+    pub(super) fn recipe<'a>(&'a self, recipe: Recipe<'a>) -> Recipe<'a> {
+        let recipe = recipe.pairing(self.pairs.as_deref()).comparing(self.triplets.as_deref());
+        recipe.comparing_pairs(self.quadruplets.as_deref())
+    }
+
+    fn describe(&self) -> String {
+        if let Some(pairs) = &self.pairs {
+            let similar = pairs.iter().filter(|p| p.similar).count();
+            return format!("{} pairs: {similar} similar, {} dissimilar", pairs.len(), pairs.len() - similar);
+        }
+        let count = self.triplets.as_ref().map(Vec::len).or(self.quadruplets.as_ref().map(Vec::len));
+        counted(count.unwrap_or(0), "comparison", "comparisons")
+    }
+}
+
+/// The figures of a fit, as `--json` prints them.
+#[derive(Serialize)]
+struct Report<'a> {
+    status: Status,
+    method: &'a str,
+    parameters: Given,
+    spec: &'a Spec,
+    n: usize,
+    p: usize,
+    task: Task,
+    learned_from: String,
+    feature_names: Vec<String>,
+    c: Option<f64>,
+    c_max: Option<f64>,
+    objective: Option<f64>,
+    dual: Option<f64>,
+    gap: Option<f64>,
+    iterations: usize,
+    rank: usize,
+    threshold: Option<f64>,
+    /// Which pairs the threshold was chosen on.
+    chosen: Calibrated,
+    scores: Option<PairScores>,
+    notes: Vec<String>,
+    seconds: f64,
+    cpu_seconds: Option<f64>,
+    model: Option<String>,
+}
+
+/// Fits on rows without labels; tells whether that was asked for.
+pub(super) fn fit(args: &fit::Args, session: &Session) -> Result<bool> {
+    if args.told.is_empty() || args.rows.roles.label.is_some() {
+        return Ok(false);
+    }
+    let watch = Stopwatch::start();
+    if let Some(option) = args.labelled_only() {
+        return Err(Failure::Usage(format!("{option}: it goes with labels; name their column with --label")));
+    }
+    let usual = if args.told.pairs.is_some() { Method::LipPairs } else { Method::Lmml };
+    let spec = args.method.spec_or(usual)?;
+    let start = args.method.start()?;
+    let table = args.rows.table(session)?;
+    let told = Told::read(args, &table)?;
+    let data = args.rows.roles.read_unlabelled(&table, args.told.id.as_deref(), session)?;
+    let rule = args.told.threshold.unwrap_or_default();
+    let recipe = told.recipe(Recipe::new(&spec).prepared(args.rows.prepare.fill, args.rows.prepare.scale));
+    let recipe = recipe.starting_from(start.as_ref()).thresholding(told.calibrate.is_none().then_some(rule));
+    memory::check(&recipe.foresee(&data), args.rows.data.max_memory(), &table.origin)?;
+    let limit = time_limit(args.time_limit)?;
+    let mut model = recipe.fit(&data, None, &mut Budget::new(limit, session.fit_observer()))?;
+    if let Some(pairs) = &told.calibrate {
+        let rows = model.training_rows()?.x.clone();
+        let prepared = lipmetric::model::Rows::Prepared(&rows);
+        model.calibrate(prepared, pairs, rule)?;
+    }
+    model.origin = Some(origin::of(&data));
+    if args.without_rows {
+        model.training = None;
+    }
+    if let Some(path) = &args.model {
+        save_model_to(&model, &Target::new(path))?;
+        session.detail(format!("wrote {}", path.display()));
+    }
+    show(args, session, &told, &model, (&table.origin, &watch))?;
+    fit::ended(model.outcome.status, args.model.is_some()).map(|()| true)
+}
+
+fn show(args: &fit::Args, session: &Session, told: &Told, model: &Model, of: (&str, &Stopwatch)) -> Result {
+    let (origin, watch) = of;
+    let (n, p) = (model.class_counts.iter().sum(), model.metric.features());
+    let without = Pairing::without();
+    let pairing = if let Classifier::Pairs(pairing) = &model.classifier { pairing } else { &without };
+    let path = args.model.as_ref().map(|p| p.display().to_string());
+    let outcome = &model.outcome;
+    if args.json {
+        return output::print_json(&Report {
+            status: outcome.status,
+            method: model.spec.name(),
+            parameters: options::parameters(&model.used),
+            spec: &model.spec,
+            n,
+            p,
+            task: model.task,
+            learned_from: told.describe(),
+            feature_names: model.preparation.feature_names(),
+            c: outcome.c,
+            c_max: outcome.c_max,
+            objective: outcome.objective,
+            dual: outcome.dual,
+            gap: outcome.gap,
+            iterations: outcome.iterations,
+            rank: model.metric.rank(),
+            threshold: pairing.threshold,
+            chosen: pairing.chosen,
+            scores: pairing.scores,
+            notes: options::notes(outcome),
+            seconds: watch.seconds(),
+            cpu_seconds: watch.cpu_seconds(),
+            model: path,
+        });
+    }
+    let features = counted(p, "feature", "features");
+    let mut text = format!("{origin}: {n} rows without labels, {features}\nlearned from {}\n\n", told.describe());
+    text += &describe_preparation(&model.preparation);
+    text += &format!("\n{}", describe_outcome(model));
+    if let Some(scores) = &pairing.scores {
+        text += &format!("\nthreshold {}\n{}", pairing.chosen, describe_scores(scores));
+    }
+    let mut facts = TextTable::new(vec![Align::Left, Align::Left]);
+    facts.row(["seconds", &format!("{:.3}", watch.seconds())]);
+    facts.row(["model", path.as_deref().unwrap_or("not kept; --model FILE keeps it")]);
+    text += &format!("\n{}", facts.render());
+    let taken = args.model.as_ref().is_some_and(|path| Target::new(path) == Target::Stdout);
+    if taken {
+        session.note(text.trim_end())
+    } else {
+        output::print(&text)?
+    }
+    Ok(())
+}
+
+fn describe_scores(scores: &PairScores) -> String {
+    let percent = |v: Option<f64>| v.map_or("-".to_owned(), |v| format!("{:.2} %", 100.0 * v));
+    let mut facts = TextTable::new(vec![Align::Left, Align::Right, Align::Left]);
+    let of = format!("of {} pairs, {} of them similar", scores.pairs, scores.similar);
+    if let Some(threshold) = scores.threshold {
+        facts.row(["threshold", &format!("{threshold:.4}"), "two rows up to this distance are similar"]);
+        facts.row(["accuracy", &percent(scores.accuracy), &of]);
+        facts.row(["precision", &percent(scores.precision), "of those told similar, the share that is"]);
+        facts.row(["recall", &percent(scores.recall), "of the similar ones, the share told so"]);
+        facts.row(["F1", &percent(scores.f1), ""]);
+    }
+    facts.row(["AUC", &percent(scores.auc), "the chance that a similar pair is nearer than a dissimilar one"]);
+    facts.render()
+}
+
+/// Pairs to ask a model about.
+#[derive(clap::Args)]
+pub(crate) struct AskedArgs {
+    /// Instead of rows, pairs of them: lines of two rows of FILE, such as `4,17`; with --model of `evaluate` also whether they are
+    /// similar (`1` or `-1`)
+    #[arg(long, value_name = "FILE", help_heading = "Pairs")]
+    pub(super) pairs: Option<PathBuf>,
+    /// The column of FILE that names the rows [default: rows are named by their numbers, from 1]
+    #[arg(long, value_name = "COL", requires = "pairs", help_heading = "Pairs")]
+    id: Option<String>,
+}
+
+impl AskedArgs {
+    /// How rows are named; the column with their names is taken out unless the model knows it.
+    fn names(&self, table: &mut Table, model: &Model) -> Result<RowNames> {
+        let names = names(table, self.id.as_deref())?;
+        if let Some(id) = &self.id {
+            let at = ColumnRef::new(id).find(table)?;
+            let schema = model.preparation.schema();
+            let known = schema.features.iter().any(|f| f.name == table.columns[at].name);
+            if !known && (table.columns.len() > schema.width || !schema.ignored.contains(&table.columns[at].name)) {
+                remove(table, &[at]);
+            }
+        }
+        Ok(names)
+    }
+}
+
+/// Tells the distance of each pair, and whether it is similar where the model has a threshold.
+pub(super) fn predict(args: &predict::Args, model: &Model, session: &Session) -> Result {
+    let Some(path) = &args.asked.pairs else {
+        return Err(Failure::Usage(
+            "the model was learned from rows without labels: it tells whether two rows are similar; name the pairs with --pairs FILE"
+                .to_owned(),
+        ));
+    };
+    if let Some(option) = args.of_rows_only() {
+        return Err(Failure::Usage(format!("{option}: it is told of rows, not of pairs; leave it or --pairs out")));
+    }
+    args.batches.check_output()?;
+    let mut table = args.rows.whole(args.batches.data(), model, session)?;
+    let names = args.asked.names(&mut table, model)?;
+    let asked = read_asked_pairs(&Source::new(path), &names)?;
+    let distances = model.pair_distances(args.rows.of(&table), &asked)?;
+    let name = |row: usize| names.name(row);
+    let mut columns = vec![
+        Column::texts("first", asked.iter().map(|p| name(p[0]))),
+        Column::texts("second", asked.iter().map(|p| name(p[1]))),
+        Column::numbers("distance", distances.clone()),
+    ];
+    if let Ok(threshold) = model.threshold() {
+        let told = |d: &f64| if *d <= threshold { "similar" } else { "dissimilar" };
+        columns.push(Column::texts(predict::PREDICTION, distances.iter().map(told)));
+    }
+    args.batches.write(&Table::new(path.display().to_string(), columns), predict::PREDICTION)
+}
+
+/// What a model is worth on pairs.
+#[derive(Serialize)]
+struct Judged {
+    judged: String,
+    #[serde(flatten)]
+    scores: PairScores,
+}
+
+pub(super) fn evaluate(args: &evaluate::Args, session: &Session) -> Result {
+    let (Some(path), Some(pairs)) = (&args.model, &args.asked.pairs) else {
+        return Err(Failure::Usage("--pairs: name the model that shall be judged with --model".to_owned()));
+    };
+    let model = crate::input::load_model(path)?.model;
+    let mut table = args.data.table(&args.roles.ignore, session)?;
+    args.roles.ignore.drop_from(&mut table)?;
+    let names = args.asked.names(&mut table, &model)?;
+    let known = read_pairs(&Source::new(pairs), &names)?;
+    let scores = model.judge_pairs(&table, &known)?;
+    let judged = format!("{} on {} of {}", path.display(), pairs.display(), table.origin);
+    if args.json {
+        return output::print_json(&Judged { judged, scores });
+    }
+    output::print(&format!("{judged}\n\n{}", describe_scores(&scores)))
+}

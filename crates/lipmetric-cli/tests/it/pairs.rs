@@ -1,0 +1,147 @@
+//! Rows without labels through the program: pairs, triplets and quadruplets, and what is refused.
+
+use crate::common::Room;
+use std::fmt::Write as _;
+
+/// 60 rows named r0, r1, ... of two kinds, which differ in the first of three features; and whether two rows are of a kind.
+fn rows(room: &Room) -> impl Fn(usize, usize) -> bool {
+    let mut text = "name,a,b,c\n".to_owned();
+    let value = |k: usize| (k * 7919 % 1013) as f64 / 1013.0 - 0.5;
+    for i in 0..60 {
+        let a = if i % 2 == 0 { 1.0 } else { -1.0 } + value(3 * i + 1);
+        let _ = writeln!(text, "r{i},{a},{},{}", 3.0 * value(5 * i + 2), 5.0 * value(11 * i + 4));
+    }
+    room.write("rows.csv", &text);
+    |i, j| i % 2 == j % 2
+}
+
+fn pairs(room: &Room, name: &str, from: usize, count: usize) {
+    let same = rows(room);
+    let mut text = "first,second,similar\n".to_owned();
+    for k in from..from + count {
+        let (i, j) = (k * 7 % 60, (k * 13 + 5 + k / 3) % 60);
+        if i != j {
+            let _ = writeln!(text, "r{i},r{j},{}", if same(i, j) { "1" } else { "-1" });
+        }
+    }
+    room.write(name, &text);
+}
+
+#[test]
+fn pairs_are_fitted_asked_about_and_judged() {
+    let room = Room::new();
+    pairs(&room, "pairs.csv", 0, 120);
+    pairs(&room, "held.csv", 500, 80);
+    let fit = ["fit", "rows.csv", "--id", "name", "--pairs", "pairs.csv", "--model", "p.lip"];
+    let json = room.json(&[&fit[..], &["--json"]].concat());
+    assert_eq!((json["task"].as_str(), json["method"].as_str()), (Some("pairs"), Some("lip-pairs")), "{json}");
+    assert!(json["gap"].as_f64().unwrap() <= 1e-4 && json["chosen"] == "held_out", "{json}");
+    assert!(json["scores"]["accuracy"].as_f64().unwrap() > 0.9, "{json}");
+    let text = room.ok(&fit);
+    for line in ["60 rows without labels, 3 features", "similar", "certified gap", "precision", "recall", "held-out"] {
+        assert!(text.contains(line), "{line}: {text}");
+    }
+    let judged =
+        room.json(&["evaluate", "rows.csv", "--model", "p.lip", "--id", "name", "--pairs", "held.csv", "--json"]);
+    assert!(judged["accuracy"].as_f64().unwrap() > 0.9 && judged["auc"].as_f64().unwrap() > 0.95, "{judged}");
+    room.write("asked.csv", "r0,r2\nr0,r1\n");
+    let told = room.ok(&["predict", "--model", "p.lip", "rows.csv", "--id", "name", "--pairs", "asked.csv"]);
+    let lines: Vec<&str> = told.lines().collect();
+    assert_eq!(lines[0], "first,second,distance,prediction");
+    assert!(lines[1].starts_with("r0,r2,") && lines[1].ends_with(",similar"), "{told}");
+    assert!(lines[2].starts_with("r0,r1,") && lines[2].ends_with(",dissimilar"), "{told}");
+    // By number, and rows without the column of names.
+    let bare: String = std::fs::read_to_string(room.path("rows.csv"))
+        .unwrap()
+        .lines()
+        .map(|l| l.split_once(',').unwrap().1.to_owned() + "\n")
+        .collect();
+    room.write("bare.csv", &bare);
+    room.write("numbers.csv", "1 3\n1 2\n");
+    let same = room.ok(&["predict", "--model", "p.lip", "bare.csv", "--pairs", "numbers.csv"]);
+    let distances =
+        |text: &str| text.lines().skip(1).map(|l| l.split(',').nth(2).unwrap().to_owned()).collect::<Vec<_>>();
+    assert_eq!(distances(&same), distances(&told));
+    let shown = room.ok(&["inspect", "p.lip"]);
+    assert!(shown.contains("format 6") && shown.contains("(no labels)"), "{shown}");
+    assert!(room.ok(&["neighbours", "p.lip", "bare.csv", "--k", "1"]).lines().count() == 61);
+}
+
+#[test]
+fn the_rivals_and_comparisons_take_the_same_files() {
+    let room = Room::new();
+    pairs(&room, "pairs.csv", 0, 120);
+    pairs(&room, "held.csv", 500, 80);
+    let same = rows(&room);
+    let itml =
+        ["fit", "rows.csv", "--id", "name", "--pairs", "pairs.csv", "--method", "itml", "--calibrate", "held.csv"];
+    let json = room.json(&[&itml[..], &["--threshold", "max-tnr:1", "--json"]].concat());
+    assert_eq!((json["chosen"].as_str(), json["scores"]["recall"].as_f64()), (Some("given"), Some(1.0)), "{json}");
+    let (mut triplets, mut quadruplets) = (String::new(), String::new());
+    for k in 0..200 {
+        let (i, j, l) = (k * 7 % 60, (k * 13 + 5 + k / 3) % 60, (k * 17 + 2 + k / 4) % 60);
+        if i != j && same(i, j) && !same(i, l) {
+            let _ = writeln!(triplets, "r{i},r{j},r{l}");
+            let _ = writeln!(quadruplets, "r{i},r{j},r{l},r{j}");
+        }
+    }
+    room.write("triplets.csv", &triplets);
+    room.write("quadruplets.csv", &quadruplets);
+    for told in [&["--no-label", "--triplets", "triplets.csv"][..], &["--quadruplets", "quadruplets.csv"]] {
+        let fit = [&["fit", "rows.csv", "--id", "name", "--model", "q.lip"], told].concat();
+        assert!(room.ok(&fit).contains("distances between rows"));
+        let judged =
+            room.json(&["evaluate", "rows.csv", "--model", "q.lip", "--id", "name", "--pairs", "held.csv", "--json"]);
+        assert!(judged["auc"].as_f64().unwrap() > 0.95 && judged["accuracy"].is_null(), "{judged}");
+    }
+    // Classes learned from pairs: a label may be named.
+    let text = std::fs::read_to_string(room.path("rows.csv")).unwrap();
+    let labelled: Vec<String> = text
+        .lines()
+        .enumerate()
+        .map(|(at, l)| {
+            format!(
+                "{l},{}\n",
+                if at == 0 {
+                    "kind"
+                } else if at % 2 == 1 {
+                    "even"
+                } else {
+                    "odd"
+                }
+            )
+        })
+        .collect();
+    room.write("labelled.csv", &labelled.concat());
+    let classes = ["fit", "labelled.csv", "--label", "kind", "--id", "name", "--pairs", "pairs.csv"];
+    let json = room.json(&[&classes[..], &["--method", "lip-pairs", "--json"]].concat());
+    assert_eq!(json["task"].as_str(), Some("classification"), "{json}");
+}
+
+#[test]
+fn bad_pairs_are_refused_with_their_line() {
+    let room = Room::new();
+    pairs(&room, "pairs.csv", 0, 60);
+    for (content, message) in [
+        ("r0,r2,1\nr0,x9,-1\n", "bad.csv, line 2: no row of rows.csv has the id `x9`"),
+        ("r0,r2,1\nr0,r0,1\n", "line 2: the row `r0` is paired with itself"),
+        ("r0,r2,1\nr0,r3,2\n", "line 2: `2` says neither similar"),
+        ("r0,r2,1\nr0,r3\n", "line 2: 2 cells"),
+        ("r0,r2,1,0\nr0,r3,-1\n", "line 1: the strength `0`"),
+    ] {
+        room.write("bad.csv", content);
+        let error = room.fails(3, &["fit", "rows.csv", "--id", "name", "--pairs", "bad.csv"]);
+        assert!(error.contains(message), "{content}: {error}");
+    }
+    room.write("bad.csv", "r0,r2,1\nr1,r3,1\n");
+    let error = room.fails(2, &["fit", "rows.csv", "--id", "name", "--pairs", "bad.csv"]);
+    assert!(error.contains("--pairs: none is dissimilar"), "{error}");
+    room.write("bad.csv", "1,2,1\n1,99,-1\n");
+    let error = room.fails(3, &["fit", "rows.csv", "--ignore", "name", "--pairs", "bad.csv"]);
+    assert!(error.contains("line 2: there is no row 99: rows.csv has 60 rows"), "{error}");
+    room.ok(&["fit", "rows.csv", "--id", "name", "--pairs", "pairs.csv", "--model", "p.lip"]);
+    assert!(room.fails(2, &["predict", "--model", "p.lip", "rows.csv"]).contains("--pairs FILE"));
+    assert!(room.fails(2, &["fit", "rows.csv", "--pairs", "pairs.csv", "--report", "r.html"]).contains("--label"));
+    assert!(room.fails(2, &["fit", "rows.csv", "--pairs", "pairs.csv", "--threshold", "best"]).contains("max-tnr:0.9"));
+    assert!(room.fails(2, &["evaluate", "rows.csv", "--pairs", "pairs.csv"]).contains("--model"));
+}
