@@ -88,7 +88,7 @@ def test_arrays_written_by_numpy_are_read_by_the_program(tmp_path):
         assert (fit["n"], fit["p"], fit["classes"]) == (60, 4, 2)
 
 
-@pytest.mark.parametrize("scale", ["standard", "quantile"])
+@pytest.mark.parametrize("scale", ["standard", "quantile", "unit"])
 def test_a_reader_of_some_lines_replays_every_kind_of_column(tmp_path, scale):
     """Categories, booleans, gaps and European numbers, by plain Python that knows docs/model-file.md alone."""
     colours = ["rot", "blau", "grün", ""]

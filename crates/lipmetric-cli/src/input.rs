@@ -292,7 +292,7 @@ pub(crate) struct PrepareArgs {
     #[arg(long, value_name = "RULE", default_value_t)]
     pub(crate) fill: Fill,
     /// How numeric features are scaled: none, standard (mean 0, deviation 1), minmax (0 to 1),
-    /// quantile (the normal quantile of the rank)
+    /// quantile (the normal quantile of the rank), unit (each row to length 1, as for cosine similarity: embeddings)
     #[arg(long, value_name = "RULE", default_value_t)]
     pub(crate) scale: Scaling,
 }
