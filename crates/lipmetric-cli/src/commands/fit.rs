@@ -505,7 +505,7 @@ fn describe_choice(model: &Model, choice: &Choice, facts: &mut TextTable) {
     let mut distance = match taken.metric {
         MetricKind::Euclidean => "Euclidean",
         MetricKind::Within => "Mahalanobis, of the within-class covariance",
-        MetricKind::Discriminant => "learned: the directions that tell classes apart (LDA)",
+        MetricKind::Discriminant => "learned: directions between the classes (LDA)",
         MetricKind::LipLocal => "learned: Lip^I by near pairs",
         MetricKind::Agop => "learned: AGOP, a smooth function's gradients",
         MetricKind::Nca => "learned: NCA by the likelihood",

@@ -300,7 +300,7 @@ fn of_embeddings_the_directions_that_tell_classes_apart_are_learned_and_shown_be
     let fit = ["fit", "train.csv", "--scale", "unit", "--classifier", "nearest", "--metrics", "discriminant"];
     let shown = room.ok(&[&fit[..], &["--model", "m.lip"]].concat());
     for told in
-        ["x / length of the row", "the directions that tell classes apart", "Euclidean nearest neighbours", "  chosen"]
+        ["x / length of the row", "directions between the classes (LDA)", "Euclidean nearest neighbours", "  chosen"]
     {
         assert!(shown.contains(told), "{shown}");
     }
