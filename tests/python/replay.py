@@ -49,6 +49,9 @@ def prepare(model, row):
         else:
             value = number(cell, notation)
         out.append(bent(value, step["knots"]) if "knots" in step else (value - step["offset"]) / step["scale"])
+    if model["preparation"]["scaling"] == "unit":
+        length = sum(v * v for v in out) ** 0.5
+        out = [v / length for v in out] if length else out
     return out
 
 

@@ -188,6 +188,7 @@ def test_wrong_input_is_refused_by_name(two):
         ((X, y, "nn"), {"classifier": "oracle"}, "unknown variant `oracle`"),
         ((X, y, "nn"), {"scaling": "log"}, "unknown variant `log`"),
         ((X, y, "nn"), {"scaling": "quantile"}, "QuantileTransformer"),
+        ((X, y, "nn"), {"scaling": "unit"}, "Normalizer"),
         ((X, y, "nn"), {"time_limit": -1}, "`time_limit`: -1 is not a number of seconds"),
         ((X, y, "nn"), {"n_jobs": 0}, "`n_jobs`: 0 threads"),
         ((X, np.linspace(0, 1, 60)), {}, "y holds fractions"),

@@ -126,6 +126,17 @@ def test_the_page_on_pairs_runs(tmp_path, program, capsys):
     assert "of new comparisons hold" in capsys.readouterr().out
 
 
+def test_the_blocks_on_embeddings_run(tmp_path, monkeypatch, program, capsys):
+    monkeypatch.chdir(tmp_path)
+    run("docs/embeddings.md", 3)
+    assert "held-out accuracy: raw" in capsys.readouterr().out
+    page = (ROOT / "docs" / "embeddings.md").read_text(encoding="utf-8")
+    typed = commands(page)
+    assert len(typed) >= 3
+    for command in typed:
+        program(*command, cwd=tmp_path)
+
+
 def test_a_page_with_pictures_is_made_as_the_document_says(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     run("docs/pictures.md", 1)

@@ -88,7 +88,7 @@ def test_arrays_written_by_numpy_are_read_by_the_program(tmp_path):
         assert (fit["n"], fit["p"], fit["classes"]) == (60, 4, 2)
 
 
-@pytest.mark.parametrize("scale", ["standard", "quantile"])
+@pytest.mark.parametrize("scale", ["standard", "quantile", "unit"])
 def test_a_reader_of_some_lines_replays_every_kind_of_column(tmp_path, scale):
     """Categories, booleans, gaps and European numbers, by plain Python that knows docs/model-file.md alone."""
     colours = ["rot", "blau", "grün", ""]
@@ -98,7 +98,8 @@ def test_a_reader_of_some_lines_replays_every_kind_of_column(tmp_path, scale):
         rows.append(f"{size};{colours[i * 7 % 4]};{['ja', 'nein'][i % 2] if i % 13 == 99 else ['yes', 'no'][i * 5 % 3 % 2]};{'ab'[i % 3 == 0]}")
     (tmp_path / "a.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
     notation = ("--decimal", ",", "--thousands", ".")
-    run("fit", "a.csv", *notation, "--method", "lip-i", "--k", "1", "--scale", scale, "--model", "m.lip", cwd=tmp_path)
+    method = "nn" if scale == "unit" else "lip-i"
+    run("fit", "a.csv", *notation, "--method", method, "--k", "1", "--scale", scale, "--model", "m.lip", cwd=tmp_path)
     program = run("predict", "a.csv", "--model", "m.lip", "--no-header", cwd=tmp_path)
     replay = pathlib.Path(__file__).with_name("replay.py")
     here = subprocess.run(["python3", replay, "m.lip", "a.csv", ";"], cwd=tmp_path, check=True, capture_output=True, text=True)

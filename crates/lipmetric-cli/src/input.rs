@@ -294,8 +294,8 @@ pub(crate) struct PrepareArgs {
     #[arg(long, value_name = "RULE", default_value_t)]
     pub(crate) fill: Fill,
     /// How numeric features are scaled: none, standard (mean 0, deviation 1), minmax (0 to 1),
-    /// quantile (the normal quantile of the rank), or auto: standard, but `--method auto` takes quantile where that
-    /// predicts held-out rows better
+    /// quantile (the normal quantile of the rank), unit (each row to length 1, as for cosine similarity: embeddings),
+    /// or auto: standard, but `--method auto` takes quantile where that predicts held-out rows better
     #[arg(long, value_name = "RULE", default_value_t)]
     pub(crate) scale: Scale,
 }
@@ -327,7 +327,7 @@ impl FromStr for Scale {
         let others = |_| {
             lipmetric::Error::parameter(
                 "scale",
-                format!("`{text}` is not one of auto, none, standard, minmax, quantile"),
+                format!("`{text}` is not one of auto, none, standard, minmax, quantile, unit"),
             )
         };
         text.parse::<Scaling>().map(|scaling| Self(scaling.into())).map_err(others)

@@ -13,6 +13,8 @@ use crate::{Result, atomic_write};
 const VERSION: u32 = 1;
 /// The version of a map with columns that are not scaled linearly, which readers of the first do not know.
 const BENT: u32 = 2;
+/// The version of a map of rows that are divided by their lengths.
+const UNIT: u32 = 3;
 
 /// Everything between a raw row and its place in the learned space.
 #[derive(Debug, Serialize)]
@@ -22,6 +24,9 @@ pub struct MapFile<'a> {
     method: String,
     dimensions: usize,
     columns: Vec<MapColumn<'a>>,
+    /// Whether the numbers of a row are divided by their length.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    unit: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     notation: Option<&'a Notation>,
     /// Row by row; the identity where there is none.
@@ -65,13 +70,23 @@ impl<'a> MapFile<'a> {
         let factor: Option<&Matrix> = (!model.metric.is_euclidean()).then(|| model.metric.factor());
         Self {
             format: "lipmetric-map",
-            version: if model.preparation.is_linear() { VERSION } else { BENT },
+            version: version(model),
             method: model.spec.name().to_owned(),
             dimensions: model.metric.rank(),
             columns: schema.features.iter().zip(model.preparation.steps()).filter_map(column).collect(),
+            unit: model.preparation.is_unit(),
             notation: (!schema.notation.is_usual()).then_some(&schema.notation),
             matrix: factor.map(|factor| (0..factor.rows()).map(|i| factor.row(i)).collect()),
         }
+    }
+}
+
+/// The oldest version that can say what the model does.
+fn version(model: &Model) -> u32 {
+    match &model.preparation {
+        unit if unit.is_unit() => UNIT,
+        linear if linear.is_linear() => VERSION,
+        _ => BENT,
     }
 }
 

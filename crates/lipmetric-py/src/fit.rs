@@ -64,6 +64,12 @@ impl Asked {
     pub(crate) fn spec(&self) -> PyResult<&Spec> {
         let spec = self.spec.as_ref().ok_or_else(|| PyValueError::new_err("no method is given"))?;
         spec.check().map_err(raise)?;
+        if self.scaling == Scaling::Unit {
+            return Err(PyValueError::new_err(
+                "`scaling`: rows divided by their lengths are no linear map of the features, as `components_` is; put scikit-learn's \
+                 Normalizer() before the estimator, or divide them first, and say scaling=\"none\"",
+            ));
+        }
         if self.scaling == Scaling::Quantile {
             return Err(PyValueError::new_err(
                 "`scaling`: quantiles of ranks are no linear map of the features, as `components_` is; put scikit-learn's \

@@ -404,6 +404,7 @@ pub(crate) fn describe_preparation(preparation: &Preparation) -> String {
                 let becomes = match preparation.scaling() {
                     Scaling::None if *scale != 1.0 => format!("x / {}", short(*scale)),
                     Scaling::None => "x".to_owned(),
+                    Scaling::Unit => "x / length of the row".to_owned(),
                     _ => {
                         let sign = if *offset < 0.0 { '+' } else { '-' };
                         format!("(x {sign} {}) / {}", short(offset.abs()), short(*scale))
@@ -524,6 +525,7 @@ fn describe_choice(model: &Model, choice: &Choice, facts: &mut TextTable) {
     let mut distance = match taken.metric {
         MetricKind::Euclidean => "Euclidean",
         MetricKind::Within => "Mahalanobis, of the within-class covariance",
+        MetricKind::Discriminant => "learned: directions between the classes (LDA)",
         MetricKind::LipLocal => "learned: Lip^I by near pairs",
         MetricKind::Agop => "learned: AGOP, a smooth function's gradients",
         MetricKind::Nca => "learned: NCA by the likelihood",

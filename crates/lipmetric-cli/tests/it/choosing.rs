@@ -53,7 +53,7 @@ fn the_function_the_family_and_the_score_can_be_restricted() {
     }
     let refused = |args: &[&str]| room.fails(2, &[&["fit", "--data", "echo"][..], args].concat());
     assert!(refused(&["--score", "f1"]).contains("accuracy, balanced, log-loss or auc"));
-    assert!(refused(&["--metrics", "lip-d"]).contains("within, lip-local, agop"));
+    assert!(refused(&["--metrics", "lip-d"]).contains("within, discriminant, lip-local, agop"));
     assert!(refused(&["--method", "nn", "--score", "auc"]).contains("--score is an option of auto"));
     assert!(refused(&["--method", "lip-i", "--classifier", "auto"]).contains("--method auto"));
     assert!(refused(&["--classifier", "auto", "--k", "3"]).contains("--classifier nearest"));
@@ -296,5 +296,51 @@ fn the_default_chooses_the_scaling_and_naming_one_ends_that() {
     assert!(told.contains("scaling: standard (auto may take quantile)"), "{told}");
     let told = room.ok(&["compare", "heavy.csv", "--methods", "nn", "--repeats", "2"]);
     assert!(told.contains("scaling: standard,"), "{told}");
-    assert!(room.fails(2, &["fit", "heavy.csv", "--scale", "rank"]).contains("auto, none, standard, minmax, quantile"));
+    assert!(room.fails(2, &["fit", "heavy.csv", "--scale", "rank"]).contains("auto, none, standard, minmax, quantile, unit"));
+}
+
+/// Rows of 240 numbers in three classes, each of another length: two directions tell the classes apart, the others are noise.
+fn wide(rows: usize, shift: usize) -> String {
+    let noise = |k: usize| {
+        let mut bits = (k as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        bits = (bits ^ (bits >> 31)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        ((bits ^ (bits >> 29)) >> 11) as f64 / (1_u64 << 52) as f64 - 1.0
+    };
+    let row = |i: usize| {
+        let (class, length) = (i % 3, 0.5 + (i % 7) as f64);
+        let cell = |j: usize| {
+            let told = if j < 3 { 1.3 * f64::from(u8::from(j == class)) } else { 0.0 };
+            format!("{:.4}", length * (told + noise(240 * (i + shift) + j)))
+        };
+        (0..240).map(cell).chain([["u", "v", "w"][class].to_owned()]).collect::<Vec<_>>().join(",") + "\n"
+    };
+    let header: Vec<String> = (0..240).map(|j| format!("e{j}")).chain(["class".to_owned()]).collect();
+    header.join(",") + "\n" + &(0..rows).map(row).collect::<String>()
+}
+
+#[test]
+fn of_embeddings_the_directions_that_tell_classes_apart_are_learned_and_shown_beside_the_raw_ones() {
+    let room = Room::new();
+    room.write("train.csv", wide(480, 0));
+    room.write("new.csv", wide(120, 1000));
+    let fit = ["fit", "train.csv", "--scale", "unit", "--classifier", "nearest", "--metrics", "discriminant"];
+    let shown = room.ok(&[&fit[..], &["--model", "m.lip"]].concat());
+    for told in
+        ["x / length of the row", "directions between the classes (LDA)", "Euclidean nearest neighbours", "  chosen"]
+    {
+        assert!(shown.contains(told), "{shown}");
+    }
+    room.ok(&["fit", "train.csv", "--scale", "unit", "--method", "nn", "--k", "auto", "--model", "raw.lip"]);
+    let accuracy = |model: &str| -> f64 {
+        room.json(&["evaluate", "new.csv", "--model", model, "--json"])["accuracy"].as_f64().unwrap()
+    };
+    assert!(accuracy("m.lip") > accuracy("raw.lip"), "{} and {}", accuracy("m.lip"), accuracy("raw.lip"));
+    // A row is the same whatever its length, and has no radius in the input's units.
+    let header =
+        |model: &str| room.ok(&["predict", "new.csv", "--model", model, "--radius"]).lines().next().unwrap().to_owned();
+    room.ok(&["fit", "train.csv", "--scale", "unit", "--method", "nn", "--k", "1", "--model", "one.lip"]);
+    assert_eq!(header("one.lip"), "prediction,radius,radius_prepared");
+    room.ok(&["export", "m.lip", "new.csv", "--to", "npy", "-o", "z.npy"]);
+    let map: serde_json::Value = serde_json::from_slice(&room.read("z.map.json")).unwrap();
+    assert_eq!((map["version"].as_u64(), map["unit"].as_bool()), (Some(3), Some(true)));
 }

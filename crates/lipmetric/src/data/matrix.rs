@@ -154,3 +154,14 @@ impl std::ops::IndexMut<(usize, usize)> for Matrix {
         &mut self.data[i * self.cols + j]
     }
 }
+
+/// Divides a row by its length, in two steps, so that no square leaves the range of floating point; zeros stay.
+pub(crate) fn to_unit(row: &mut [f64]) {
+    let most = row.iter().fold(0.0_f64, |m, v| m.max(v.abs()));
+    if most == 0.0 {
+        return;
+    }
+    row.iter_mut().for_each(|v| *v /= most);
+    let length = row.iter().map(|v| v * v).sum::<f64>().sqrt();
+    row.iter_mut().for_each(|v| *v /= length);
+}

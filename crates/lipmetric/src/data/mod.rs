@@ -11,6 +11,7 @@ mod tuples;
 
 pub use labels::{Labels, Task};
 pub use matrix::Matrix;
+pub(crate) use matrix::to_unit;
 pub use matrix_ref::MatrixRef;
 pub use sparse::SparseRows;
 pub use split::{Split, folds, holdouts};

@@ -1,3 +1,4 @@
+use super::matrix::to_unit;
 use crate::{Error, Result};
 
 /// Rows of numbers most of which are zero: of each row only the others are held, by ascending column.
@@ -120,6 +121,16 @@ impl SparseRows {
     #[must_use]
     pub fn dense_bytes(&self) -> u64 {
         8_u64.saturating_mul(self.len() as u64).saturating_mul(self.width as u64)
+    }
+
+    /// The same rows, each of length 1.
+    pub(crate) fn of_unit_length(&self) -> Self {
+        let (mut out, mut start) = (self.clone(), 0);
+        for &end in &self.ends {
+            to_unit(&mut out.values[start..end]);
+            start = end;
+        }
+        out
     }
 
     /// The same rows with every value divided by what its column is.

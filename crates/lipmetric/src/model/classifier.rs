@@ -260,6 +260,13 @@ impl Asked {
                 ));
             }
             Space::Prepared => vec![1.0; model.metric.features()],
+            Space::Input if model.preparation.is_unit() => {
+                return Err(Error::parameter(
+                    "radius",
+                    "rows that were divided by their lengths have radii on the prepared features, not in the input's units; ask for \
+                     those, or leave `scaling = unit` out",
+                ));
+            }
             Space::Input if radius.kind == Kind::Exact && !model.preparation.is_linear() => {
                 return Err(Error::parameter(
                     "radius",

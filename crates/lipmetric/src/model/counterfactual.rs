@@ -78,6 +78,13 @@ pub(super) fn find(
 
 /// How far each prepared feature moves per step: categories not at all.
 fn moves(model: &Model, space: Space) -> Result<Vec<f64>> {
+    if model.preparation.is_unit() {
+        return Err(Error::parameter(
+            "scaling",
+            "a counterfactual changes columns one by one, and rows that were divided by their lengths change in all of them; leave \
+             `scaling = unit` out",
+        ));
+    }
     let units = model.preparation.units();
     let per_step = |unit: f64| if space == Space::Input { 1.0 / unit } else { 1.0 };
     match space {

@@ -101,6 +101,9 @@ impl SparseModel {
     }
 
     fn divided(&self, rows: &SparseRows) -> SparseRows {
+        if self.scaling == Scaling::Unit {
+            return rows.of_unit_length();
+        }
         if self.divisors.is_empty() {
             return rows.clone();
         }
@@ -183,7 +186,7 @@ struct Sums {
 }
 
 fn divisors(rows: &SparseRows, scaling: Scaling) -> Vec<Divisor> {
-    if scaling == Scaling::None {
+    if matches!(scaling, Scaling::None | Scaling::Unit) {
         return Vec::new();
     }
     let mut columns: Vec<(u32, f64)> = rows.columns().iter().copied().zip(rows.values().iter().copied()).collect();

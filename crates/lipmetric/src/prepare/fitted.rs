@@ -1,7 +1,7 @@
 use super::columns::{Cells, Columns};
 use super::quantile::Knots;
 use super::schema::{Encoding, Feature, LabelColumn, Schema, Unseen};
-use crate::data::Table;
+use crate::data::{Table, to_unit};
 use crate::error::names;
 use crate::{Error, Matrix, Result};
 use serde::{Deserialize, Serialize};
@@ -39,10 +39,13 @@ pub enum Scaling {
     /// To the normal quantiles of the ranks: whatever the distribution of a feature, it becomes a normal one, and outliers come near.
     /// Beyond the training values the function is constant. Boolean features are standardised.
     Quantile,
+    /// Each row to length 1, features as they are: for embeddings, as the Euclidean distance of such rows orders them as the cosine does.
+    /// All prepared columns count, those of categories, too. A row of zeros stays one.
+    Unit,
 }
 
 names!(Fill, "fill", "median" => Fill::Median, "mean" => Fill::Mean, "mode" => Fill::Mode, "zero" => Fill::Zero, "error" => Fill::Error);
-names!(Scaling, "scale", "none" => Scaling::None, "standard" => Scaling::Standard, "minmax" => Scaling::Minmax, "quantile" => Scaling::Quantile);
+names!(Scaling, "scale", "none" => Scaling::None, "standard" => Scaling::Standard, "minmax" => Scaling::Minmax, "quantile" => Scaling::Quantile, "unit" => Scaling::Unit);
 
 /// What was learned for one feature.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -291,16 +294,24 @@ impl Preparation {
     /// Whether every number is prepared by a shift and a scale alone.
     #[must_use]
     pub fn is_linear(&self) -> bool {
-        self.scaling != Scaling::Quantile
+        !matches!(self.scaling, Scaling::Quantile | Scaling::Unit)
+    }
+
+    /// Whether a row is divided by its length in the end.
+    #[must_use]
+    pub fn is_unit(&self) -> bool {
+        self.scaling == Scaling::Unit
     }
 
     /// For each of those columns, how far a number of the input moves (where it is not scaled linearly, at least) while the prepared
-    /// one moves by 1; none for columns of categories and of yes and no, which change at once.
+    /// one moves by 1; none for columns of categories and of yes and no, which change at once, nor where rows are divided by their
+    /// lengths ([`Self::is_unit`]): then it is another distance for each row.
     #[must_use]
     pub fn units(&self) -> Vec<Option<f64>> {
         let mut units = Vec::with_capacity(self.width());
         for (feature, step) in self.schema.features.iter().zip(&self.steps) {
             let unit = match (&feature.encoding, step) {
+                _ if self.is_unit() => None,
                 (Encoding::Numeric, Step::Number { scale, .. }) => Some(*scale),
                 (Encoding::Numeric, Step::Quantiles { knots, .. }) => knots.least_unit(),
                 _ => None,
@@ -342,7 +353,7 @@ impl Preparation {
     }
 
     /// A prepared row as numbers of the input, one per feature of the schema (none for categories and for yes and no), and the
-    /// row that the preparation makes of these.
+    /// row that the preparation makes of these. Of rows that were divided by their lengths it is the one of length 1.
     ///
     /// # Panics
     /// If the row has not as many values as there are prepared columns.
@@ -365,6 +376,9 @@ impl Preparation {
                 _ => None,
             });
             at += columns_of(&feature.encoding);
+        }
+        if self.is_unit() {
+            to_unit(&mut again);
         }
         (numbers, again)
     }
@@ -446,6 +460,9 @@ impl Preparation {
             }
             at += columns_of(&feature.encoding);
         }
+        if self.is_unit() {
+            (0..x.rows()).for_each(|r| to_unit(x.row_mut(r)));
+        }
         Ok(x)
     }
 }
@@ -488,7 +505,7 @@ fn fit_number(values: impl Iterator<Item = f64>, fill: Fill, scaling: Scaling) -
     present.splice(at..at, std::iter::repeat_n(fill, missing));
     let (offset, scale) = match scaling {
         Scaling::Quantile => return Step::Quantiles { fill, knots: Knots::of(&present), missing },
-        Scaling::None => (0.0, 1.0),
+        Scaling::None | Scaling::Unit => (0.0, 1.0),
         Scaling::Standard => (mean(&present), deviation(&present)),
         Scaling::Minmax => {
             let (low, high) = (present[0], present[present.len() - 1]);

@@ -103,12 +103,15 @@ fn axes(model: &Model) -> Option<[Axis; 2]> {
     Some([axis(0), axis(1)])
 }
 
-/// Scale and offset of each prepared column; none where one is a category or a yes and no.
+/// Scale and offset of each prepared column; none where one is a category or a yes and no, or rows are divided by their lengths.
 fn input_units(preparation: &Preparation) -> Option<Vec<(f64, f64)>> {
     let one = |(feature, step): (&crate::prepare::Feature, &Step)| match (&feature.encoding, step) {
         (Encoding::Numeric, Step::Number { offset, scale, .. }) => Some((*scale, *offset)),
         _ => None,
     };
+    if preparation.is_unit() {
+        return None;
+    }
     preparation.schema().features.iter().zip(preparation.steps()).map(one).collect()
 }
 

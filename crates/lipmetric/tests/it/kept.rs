@@ -3,7 +3,8 @@
 use crate::lip_common::pairwise;
 use lipmetric::classify::Weights;
 use lipmetric::method::{
-    Agop, Arml, Auto, Choose, Fit, Lip, LipLocal, LipRobust, Lmml, Lmnn, Loss, Mcml, Method, Nca, Solver, Training,
+    Agop, Arml, Auto, Choose, Fit, Lip, LipLocal, LipRobust, Lmml, Lmnn, Loss, Mcml, Method, Mlkr, Nca, Solver,
+    Training,
 };
 use lipmetric::problem::{Slack, Variant};
 use lipmetric::solver::{Halt, Kept, Observer, Progress};
@@ -71,6 +72,18 @@ fn at_ten_moments(name: &str, method: &dyn Method, data: &Training<'_>, same: im
         same(&expected, &fit, &format!("{name}, ended at report {moment} of {}", whole.reports));
     }
     assert!(taken_up > 0, "{name}: nothing was kept");
+}
+
+#[test]
+fn a_search_for_numbers_goes_on_bit_for_bit() {
+    let (x, _) = rows(60);
+    let numbers = (0..60).map(|i| x[(i, 0)] + 0.4 * x[(i, 1)] * x[(i, 1)]).collect();
+    let y = Labels::from_numbers(numbers).unwrap();
+    let data = Training::new(&x, &y).unwrap();
+    at_ten_moments("mlkr", &Mlkr::new(), &data, |whole, fit, at| {
+        assert_eq!(whole.metric, fit.metric, "{at}");
+        assert_eq!(whole.outcome.objective, fit.outcome.objective, "{at}");
+    });
 }
 
 #[test]

@@ -157,7 +157,7 @@ fn a_preparation_survives_being_written_and_read() {
     let t = table(&[("n", &["1", "", "0.1"]), ("c", &["u", "v", "v"]), ("y", &["a", "b", "b"])]);
     let schema = Schema::infer(&t, &Roles::default()).unwrap();
     let columns = schema.read(&t, Unseen::Error).unwrap();
-    for scaling in [Scaling::Standard, Scaling::Quantile] {
+    for scaling in [Scaling::Standard, Scaling::Quantile, Scaling::Unit] {
         let p = Preparation::fit(schema.clone(), &columns, None, Fill::Mean, scaling).unwrap();
         let text = serde_json::to_string(&p).unwrap();
         assert_eq!(serde_json::from_str::<Preparation>(&text).unwrap(), p);
@@ -198,12 +198,31 @@ fn ranks_become_normal_quantiles_whatever_the_units() {
     }
 }
 
+#[test]
+fn rows_of_unit_length_forget_how_long_they_were() {
+    let t = table(&[
+        ("a", &["3", "3e200", "0", "-1e-170"]),
+        ("b", &["4", "4e200", "0", "0"]),
+        ("y", &["u", "v", "u", "v"]),
+    ]);
+    let schema = Schema::infer(&t, &Roles::default()).unwrap();
+    let columns = schema.read(&t, Unseen::Error).unwrap();
+    let p = Preparation::fit(schema, &columns, None, Fill::Median, Scaling::Unit).unwrap();
+    assert!(p.is_unit() && !p.is_linear() && p.units() == [None, None]);
+    let x = p.apply(&columns).unwrap();
+    for (i, wanted) in [[0.6, 0.8], [0.6, 0.8], [0.0, 0.0], [-1.0, 0.0]].iter().enumerate() {
+        x.row(i).iter().zip(wanted).for_each(|(v, w)| assert!((v - w).abs() < 1e-15, "{v} and {w}"));
+    }
+    let (numbers, again) = p.restored(x.row(0));
+    assert!((numbers[1].unwrap() - 0.8).abs() < 1e-15 && (again[0] - 0.6).abs() < 1e-15);
+}
+
 proptest! {
     #[test]
     fn preparation_never_gives_anything_but_finite_numbers(
         values in proptest::collection::vec(prop_oneof![any::<f64>(), Just(f64::NAN), Just(0.0), Just(f64::MAX), Just(-f64::MAX)], 1..20),
         fill in prop_oneof![Just(Fill::Median), Just(Fill::Mean), Just(Fill::Mode), Just(Fill::Zero)],
-        scaling in prop_oneof![Just(Scaling::None), Just(Scaling::Standard), Just(Scaling::Minmax), Just(Scaling::Quantile)],
+        scaling in prop_oneof![Just(Scaling::None), Just(Scaling::Standard), Just(Scaling::Minmax), Just(Scaling::Quantile), Just(Scaling::Unit)],
     ) {
         let n = values.len();
         let t = Table::new("t", vec![Column::numbers("v", values), Column::texts("y", vec!["a"; n])]);

@@ -1,7 +1,8 @@
 use super::super::start::coordinates;
 use super::super::{Agop, Euclidean, Fit, LipLocal, Lmnn, Loss, Method, MetricKind, Mlkr, Nca, Training, values};
+use super::discriminant::discriminant;
 use super::forms::{Common, Forms};
-use super::mix::mixed;
+use super::mix::{mixed, of_few_directions};
 use crate::problem::{Diameter, Slack};
 use crate::solver::Observer;
 use crate::{Error, Matrix, Metric, Result, Task, linalg};
@@ -11,9 +12,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::method) enum Family {
     /// The within-class Mahalanobis metric, Lip^I by near pairs, the metric of a smooth function's gradients and, where they are
-    /// cheap, NCA by the likelihood and LMNN: by themselves and mixed with the Euclidean metric in these shares. Of these the listed
-    /// ones.
-    Local(Vec<MetricKind>, &'static [f64]),
+    /// cheap, NCA by the likelihood and LMNN; of wide rows the discriminant directions: by themselves and mixed with the Euclidean
+    /// metric. Of these the listed ones.
+    Local(Vec<MetricKind>),
     /// Lip^D or Lip^I in several forms.
     Forms(Box<Forms>),
 }
@@ -69,9 +70,11 @@ impl Member {
 const NEAR: [f64; 4] = [0.5, 0.2, 0.05, 0.01];
 /// Shares of the Euclidean metric, largest first.
 const SHARES: [f64; 5] = [0.7, 0.5, 0.3, 0.15, 0.0];
-/// Features, at most, of metrics that are mixed with the Euclidean one: a mixture needs as many directions as there are features, and
-/// its factor takes the time of their third power. A metric that is learned has no more directions than there are rows.
+/// Features, at most, of metrics that are mixed with the Euclidean one, unless they have few directions: the factor of a mixture takes
+/// the time of the third power.
 const MIXED: usize = 1000;
+/// Features, at most, of rows that are not wide. On wide ones, near pairs take longer than all else: 16 of 22 s on 1,120 x 384.
+const NARROW: usize = 200;
 /// How often gradients are taken.
 const ROUNDS: usize = 2;
 /// The gap at which a metric is good enough to be judged.
@@ -107,23 +110,29 @@ impl Family {
     /// # Errors
     /// If one is listed that does not learn from such labels.
     pub(in crate::method) fn local(wanted: &[MetricKind], data: &Training<'_>) -> Result<Self> {
-        let known = match data.y.task() {
-            Task::Regression => MetricKind::TRIED_FOR_NUMBERS,
-            _ => MetricKind::TRIED,
+        let numbers = data.y.task() == Task::Regression;
+        let learns = |kind: &MetricKind| {
+            if numbers { MetricKind::TRIED_FOR_NUMBERS.contains(kind) } else { *kind != MetricKind::Mlkr }
         };
+        let known: Vec<MetricKind> = MetricKind::KNOWN.iter().copied().filter(learns).collect();
         if let Some(other) = wanted.iter().find(|m| !known.contains(m)) {
             let names: Vec<&str> = known.iter().map(|m| m.name()).collect();
             let message = format!("{} is none for {}; give some of {}", other.name(), data.y.task(), names.join(", "));
             return Err(Error::parameter("metrics", message));
         }
-        let shares: &'static [f64] = if data.x.cols() <= MIXED { &SHARES } else { &[0.0] };
         if !wanted.is_empty() {
-            return Ok(Self::Local(wanted.to_vec(), shares));
+            return Ok(Self::Local(wanted.to_vec()));
         }
+        let usual = if numbers {
+            MetricKind::TRIED_FOR_NUMBERS
+        } else if data.x.cols() <= NARROW {
+            MetricKind::TRIED
+        } else {
+            MetricKind::TRIED_WIDE
+        };
         let work = data.x.rows().saturating_mul(data.x.rows()).saturating_mul(data.x.cols());
         let slow = |kind: &MetricKind| matches!(kind, MetricKind::Nca | MetricKind::Lmnn | MetricKind::Mlkr);
-        let tried = known.iter().copied().filter(|kind| work <= CHEAP || !slow(kind)).collect();
-        Ok(Self::Local(tried, shares))
+        Ok(Self::Local(usual.iter().copied().filter(|kind| work <= CHEAP || !slow(kind)).collect()))
     }
 
     /// What is tried, where an option decides it.
@@ -153,11 +162,11 @@ impl Family {
         }
     }
 
-    /// The shares of the Euclidean metric that each member is mixed with.
-    pub(super) fn shares(&self) -> &'static [f64] {
+    /// The shares of the Euclidean metric that a member is mixed with.
+    pub(super) fn shares(&self, member: &Member) -> &'static [f64] {
         match self {
-            Self::Local(_, shares) => shares,
-            Self::Forms(_) => &[0.0],
+            Self::Local(_) if member.metric.features() <= MIXED || of_few_directions(&member.metric) => &SHARES,
+            Self::Local(_) | Self::Forms(_) => &[0.0],
         }
     }
 
@@ -174,7 +183,7 @@ impl Family {
         observer: &mut dyn Observer,
     ) -> Result<Vec<Member>> {
         let wanted = match self {
-            Self::Local(wanted, _) => wanted,
+            Self::Local(wanted) => wanted,
             Self::Forms(forms) => return forms.members(data, &Common::default(), observer),
         };
         let mut out = Vec::new();
@@ -202,6 +211,7 @@ impl Family {
             (Self::Forms(forms), _) => return forms.finish(traits, unit_c, data, observer),
             (Self::Local(..), Some(c)) => near().c_rel(c).fit(data, observer)?,
             (Self::Local(..), None) if traits.what == MetricKind::Within => within(data)?,
+            (Self::Local(..), None) if traits.what == MetricKind::Discriminant => discriminant(data, observer)?,
             (Self::Local(..), None) if traits.what == MetricKind::Agop => {
                 let rounds = traits.rounds.unwrap_or(ROUNDS);
                 let fits = Agop::new().rounds(rounds).path(data, observer)?;
@@ -260,6 +270,7 @@ fn learned(
         }
         // The folds average over what one part of the rows says of the number of steps.
         MetricKind::Nca => or_plain(likely().fit_by(data, 1, observer)),
+        MetricKind::Discriminant => or_plain(discriminant(data, observer)),
         MetricKind::Lmnn => or_plain(Lmnn::new().tolerance(GAP).max_iterations(LMNN_STEPS).fit(data, observer)),
         MetricKind::Mlkr => or_plain(quick_mlkr().fit(data, observer)),
         _ => vec![within(data)?.metric],

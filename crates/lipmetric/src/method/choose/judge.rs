@@ -198,7 +198,7 @@ pub(super) fn candidates(family: &Family, members: &[Member]) -> Vec<Candidate> 
         out.push(Candidate { member: None, traits: Traits::euclidean(), euclid: 1.0, unit_c: None });
     }
     for (at, member) in members.iter().enumerate() {
-        for &euclid in family.shares() {
+        for &euclid in family.shares(member) {
             out.push(Candidate { member: Some(at), traits: member.traits, euclid, unit_c: member.unit_c });
         }
     }
@@ -348,7 +348,7 @@ mod tests {
         let held_out = HeldOut { data: &data, training: &training, members: &members, test };
         let scores = Scores::new(candidates, &[Some(1), Some(3)], x.rows(), (5, 1));
         let mut hits = held_out.by_votes(&scores, Weights::Uniform).unwrap();
-        if family.shares().len() == 1 {
+        if matches!(family, Family::Forms(_)) {
             let more = held_out.by_extension(0.5).unwrap();
             hits.iter_mut().zip(more).for_each(|(row, more)| row.extend(more));
         }

@@ -3,7 +3,7 @@
 use super::family::Family;
 use super::joint::{Arm, Ask, How, Race};
 use super::kept;
-use super::rule::Choice;
+use super::rule::{Choice, MetricKind};
 use super::score::{Score, Told, goodness};
 use super::{Chooser, Fit, Part, Training, Watch};
 use crate::classify::smooth::{self, Said};
@@ -19,6 +19,11 @@ pub(super) const SAMPLE: usize = 1500;
 const HELD: (f64, usize) = (0.2, 2000);
 /// Rows that a metric is learned from, at most: it has far fewer unknowns.
 const METRIC_ROWS: usize = 4000;
+
+/// The same of this kind: one that needs no steps is learned from all.
+const fn metric_rows(kind: MetricKind) -> usize {
+    if matches!(kind, MetricKind::Discriminant) { usize::MAX } else { METRIC_ROWS }
+}
 
 /// Rows that were held out, and a way to judge what was learned from the others by them.
 struct Held<'a> {
@@ -91,7 +96,8 @@ pub(super) fn fit(chooser: &Chooser<'_>, data: &Training<'_>, ask: &Ask<'_>, wat
         return chooser.fallback(data, ask.fallback(), "nothing could be judged", watch);
     };
     // A metric of few rows is learned from all of them in the end.
-    if rest.x.rows() <= METRIC_ROWS && watch.stop.is_none() {
+    let most = metric_rows(race.candidates[race.arms[arm].candidate].traits.what);
+    if rest.x.rows() <= most && watch.stop.is_none() {
         fit = learned(chooser.family, &race, arm, (data, "all rows"), chooser.seed, watch)?;
     }
     if n > METRIC_ROWS && fit.outcome.status != Status::ClosedForm {
@@ -136,7 +142,7 @@ fn learned(
     watch: &mut Watch<'_>,
 ) -> Result<Fit> {
     let candidate = &race.candidates[race.arms[arm].candidate];
-    let part = some_of(data, METRIC_ROWS, seed)?;
+    let part = some_of(data, metric_rows(candidate.traits.what), seed)?;
     watch.judging = false;
     let data = part.training()?;
     kept::fit((&format!("arm {arm}, {rows}"), family), &data, watch, |watch| {

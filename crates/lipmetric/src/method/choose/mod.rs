@@ -3,6 +3,7 @@
 //! | file | what it does |
 //! |---|---|
 //! | `family` | which metrics are tried |
+//! | `discriminant` | the directions that tell classes apart, for wide rows such as embeddings |
 //! | `forms` | the same of Lip^D and Lip^I: trade-off, slack, diameter, variant and rank |
 //! | `judge` | folds: every metric, mixed with the Euclidean one or not, predicts rows it has not seen |
 //! | `joint` | the same for a metric and a function together: votes and smooth functions of every distance |
@@ -15,6 +16,7 @@
 //! | `rule` | the choice by those predictions, and an estimate of what it is worth |
 //! | `mix` | metrics of unit mean distance, and what is between one and the Euclidean metric |
 
+mod discriminant;
 mod family;
 mod forms;
 mod joint;
@@ -56,7 +58,8 @@ parameters! {
     /// The Euclidean metric, unless another one is shown to be better.
     ///
     /// Tried are the within-class Mahalanobis metric, [`LipLocal`](super::LipLocal) for four trade-offs, [`Agop`](super::Agop) and,
-    /// where there are few rows, [`Nca`](super::Nca) by the likelihood and [`Lmnn`](super::Lmnn), each by itself and
+    /// where there are few rows, [`Nca`](super::Nca) by the likelihood and [`Lmnn`](super::Lmnn); of more than 200 features, such as
+    /// embeddings, Fisher's discriminant directions in place of the within-class metric and `LipLocal`. Each is tried by itself and
     /// mixed with the Euclidean metric in four shares. They are compared by five-fold cross-validation. The best is taken if it
     /// predicts better than the Euclidean metric by more than one standard error of the paired difference, and if a nested
     /// check agrees: over the folds, the winner on the other folds must also beat the Euclidean metric on the one left out.

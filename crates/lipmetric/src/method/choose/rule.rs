@@ -15,6 +15,8 @@ pub enum MetricKind {
     Euclidean,
     /// The Mahalanobis metric of the covariance within the classes.
     Within,
+    /// Fisher's discriminant directions, of a shrunk covariance within the classes.
+    Discriminant,
     /// Lip^I by near pairs.
     LipLocal,
     /// The metric of a smooth function's gradients.
@@ -35,8 +37,12 @@ impl MetricKind {
     /// The learned distances that [`Auto`](super::Auto) tries beside the Euclidean one.
     pub const TRIED: &'static [Self] = &[Self::Within, Self::LipLocal, Self::Agop, Self::Nca, Self::Lmnn];
 
+    /// Those that are tried where rows are wide, such as embeddings.
+    pub const TRIED_WIDE: &'static [Self] = &[Self::Discriminant, Self::Agop];
+
     /// All that can be asked for: of classes, and of numbers.
-    pub const KNOWN: &'static [Self] = &[Self::Within, Self::LipLocal, Self::Agop, Self::Nca, Self::Lmnn, Self::Mlkr];
+    pub const KNOWN: &'static [Self] =
+        &[Self::Within, Self::Discriminant, Self::LipLocal, Self::Agop, Self::Nca, Self::Lmnn, Self::Mlkr];
 
     /// Those that are tried where the targets are numbers.
     pub const TRIED_FOR_NUMBERS: &'static [Self] = &[Self::Agop, Self::Mlkr];
@@ -47,6 +53,7 @@ impl MetricKind {
         match self {
             Self::Euclidean => "euclidean",
             Self::Within => "within",
+            Self::Discriminant => "discriminant",
             Self::LipLocal => "lip-local",
             Self::Agop => "agop",
             Self::Nca => "nca",
