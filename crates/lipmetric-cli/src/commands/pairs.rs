@@ -5,8 +5,8 @@ use super::{evaluate, predict};
 use crate::failure::{Failure, Result};
 use crate::input::remove;
 use crate::memory;
+use crate::method::Method;
 use crate::method::options::{self, Given};
-use crate::method::{Method, time_limit};
 use crate::origin;
 use crate::output::{self, Align, TextTable, counted};
 use crate::resources::Stopwatch;
@@ -176,10 +176,10 @@ pub(super) fn fit(args: &fit::Args, session: &Session) -> Result<bool> {
     let told = Told::read(args, &table)?;
     let data = args.rows.roles.read_unlabelled(&table, args.told.id.as_deref(), session)?;
     let rule = args.told.threshold.unwrap_or_default();
-    let recipe = told.recipe(Recipe::new(&spec).prepared(args.rows.prepare.fill, args.rows.prepare.scale));
+    let recipe = told.recipe(Recipe::new(&spec).prepared(args.rows.prepare.fill, args.rows.prepare.scale.0));
     let recipe = recipe.starting_from(start.as_ref()).thresholding(told.calibrate.is_none().then_some(rule));
     memory::check(&recipe.foresee(&data), args.rows.data.max_memory(), &table.origin)?;
-    let limit = time_limit(args.time_limit)?;
+    let limit = session.limit(args.time_limit)?.map(|l| l.left());
     let mut model = recipe.fit(&data, None, &mut Budget::new(limit, session.fit_observer()))?;
     if let Some(pairs) = &told.calibrate {
         let rows = model.training_rows()?.x.clone();

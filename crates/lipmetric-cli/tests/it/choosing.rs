@@ -296,7 +296,10 @@ fn the_default_chooses_the_scaling_and_naming_one_ends_that() {
     assert!(told.contains("scaling: standard (auto may take quantile)"), "{told}");
     let told = room.ok(&["compare", "heavy.csv", "--methods", "nn", "--repeats", "2"]);
     assert!(told.contains("scaling: standard,"), "{told}");
-    assert!(room.fails(2, &["fit", "heavy.csv", "--scale", "rank"]).contains("auto, none, standard, minmax, quantile, unit"));
+    assert!(
+        room.fails(2, &["fit", "heavy.csv", "--scale", "rank"])
+            .contains("auto, none, standard, minmax, quantile, unit")
+    );
 }
 
 /// Rows of 240 numbers in three classes, each of another length: two directions tell the classes apart, the others are noise.
