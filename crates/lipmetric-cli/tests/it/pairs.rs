@@ -112,7 +112,7 @@ fn the_rivals_and_comparisons_take_the_same_files() {
             )
         })
         .collect();
-    room.write("labelled.csv", &labelled.concat());
+    room.write("labelled.csv", labelled.concat());
     let classes = ["fit", "labelled.csv", "--label", "kind", "--id", "name", "--pairs", "pairs.csv"];
     let json = room.json(&[&classes[..], &["--method", "lip-pairs", "--json"]].concat());
     assert_eq!(json["task"].as_str(), Some("classification"), "{json}");

@@ -160,7 +160,7 @@ impl Ground {
         let hinge = |&(i, j, w): &Weighed| w * rows.lacking(2.0, i as usize, j as usize).max(0.0);
         out.objective = model.c * mean.max(longest) + self.dissimilar.iter().map(hinge).sum::<f64>();
         out.bound = 0.0;
-        let Some((shared, own)) = proof.pull.split_last() else { return None };
+        let (shared, own) = proof.pull.split_last()?;
         if self.frame.is_partial() {
             return self.frame.note_no_bound();
         }

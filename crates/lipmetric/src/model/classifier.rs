@@ -109,7 +109,7 @@ impl Classifier {
     pub(super) fn ready(&self, model: &Model) -> Result<Ready> {
         let number = model.task == Task::Regression;
         Ok(match self {
-            Self::Pairs(_) => Ready::Pairs(Nearest::default()),
+            Self::Pairs(_) => Ready::Pairs(Box::default()),
             Self::Vote(voting) if number => Ready::Numbers(Box::new(Mean::new(model, *voting)?)),
             Self::Extension(extending) if number => Ready::Numbers(Box::new(Extended::new(model, extending)?)),
             Self::Smooth(smoothing) if number => Ready::Numbers(Box::new(Smoothed::new(model, smoothing)?)),
@@ -136,7 +136,7 @@ pub(super) enum Ready {
     Classes(Box<dyn Decide>),
     Numbers(Box<dyn Estimate>),
     /// Distances alone.
-    Pairs(Nearest),
+    Pairs(Box<Nearest>),
 }
 
 impl Ready {
