@@ -18,6 +18,8 @@ __all__ = [
     "datasets",
     "extend",
     "fit",
+    "fit_told",
+    "judge_pairs",
     "learned_values",
     "margins",
     "margins_report",

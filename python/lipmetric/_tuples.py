@@ -25,7 +25,8 @@ Array = npt.NDArray[np.float64]
 
 def _told_apart(numbers: npt.NDArray[Any], rows: Array) -> tuple[list[Any], Array]:
     """The numbers of the rows of each tuple. Two things with equal features are still two: the second has a number of its own."""
-    out, twins = numbers.tolist(), {}
+    out: list[Any] = numbers.tolist()
+    twins: dict[int, int] = {}
     if numbers.shape[1] <= 3:
         for one in out:
             for at in range(1, len(one)):
@@ -165,7 +166,7 @@ class Pairs(Tuples):
         wrong = [value for value in y.tolist() if value not in (1, -1)]
         if wrong:
             raise ValueError(f"labels of pairs are 1 (similar) or -1 (dissimilar), not {wrong[0]!r}")
-        return y
+        return np.asarray(y)
 
     def decision_function(self, pairs: Any) -> Array:
         """Minus the distance of each pair: larger is more similar."""

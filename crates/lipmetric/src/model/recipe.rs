@@ -199,6 +199,7 @@ impl<'a> Recipe<'a> {
                 &all
             }
         };
+        self.classifier.check(rows.len())?;
         let uniform = Weights::Uniform;
         let (neighbours, weights, smooth) = match self.classifier {
             ClassifierSpec::Vote { k: K::Fixed(k), weights } => (vec![k], weights, None),
