@@ -56,6 +56,9 @@ impl JsonLines {
         let Entries(entries) =
             serde_json::from_str(text).map_err(|e| format!("this is not a JSON object ({e}); write one per line"))?;
         if self.names.is_empty() {
+            if entries.is_empty() {
+                return Err("an object without keys; the first line has to name the columns".to_owned());
+            }
             self.names = entries.iter().map(|(key, _)| key.clone()).collect();
             if self.names.len() > MAX_COLUMNS {
                 return Err(format!("{} keys; at most {MAX_COLUMNS} can be read", self.names.len()));

@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::collections::HashSet;
 use std::fs::File;
+use std::io::{ErrorKind, Read};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -119,11 +120,23 @@ impl<R: Length> Length for Shared<R> {
     }
 }
 
-impl<R: ChunkReader> ChunkReader for Shared<R> {
-    type T = R::T;
+/// Bytes whose end is an error: the decoder passes over a list of billions of numbers that are not there without looking.
+struct Ending<T>(T);
 
-    fn get_read(&self, start: u64) -> Result<R::T, ParquetError> {
-        self.0.get_read(start)
+impl<T: Read> Read for Ending<T> {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        match self.0.read(into)? {
+            0 if !into.is_empty() => Err(ErrorKind::UnexpectedEof.into()),
+            found => Ok(found),
+        }
+    }
+}
+
+impl<R: ChunkReader> ChunkReader for Shared<R> {
+    type T = Ending<R::T>;
+
+    fn get_read(&self, start: u64) -> Result<Self::T, ParquetError> {
+        self.0.get_read(start).map(Ending)
     }
 
     fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes, ParquetError> {
@@ -188,9 +201,9 @@ impl<R: ChunkReader + 'static> Groups<R> {
             check_sizes(&*self.source, group.metadata().column(j), self.limit).map_err(|e| fail(&e))?;
             let described = group.metadata().column(j).column_descr_ptr();
             let pages = guarded(|| group.get_column_page_reader(j)).map_err(|e| fail(&e))?;
-            let pages = Box::new(Checked::new(pages, described.physical_type()));
+            let optional = described.max_def_level() > 0;
+            let pages = Box::new(Checked::new(pages, described.physical_type(), optional));
             let reader = guarded(|| Ok(get_column_reader(described, pages))).map_err(|e| fail(&e))?;
-            let optional = group.metadata().column(j).column_descr().max_def_level() > 0;
             let values = read_column(reader, *kind, (optional, claimed))
                 .map_err(|e| Error::data_in_column(&self.origin, None, format!("`{name}`"), e))?;
             if values.len() != claimed {
