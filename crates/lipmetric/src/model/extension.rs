@@ -7,7 +7,7 @@ use crate::classify::{Calibration, ExtensionFunction, Prediction};
 use crate::method::values::{self, Constant, mean_distance};
 use crate::method::{Fit, Method, Serves, Spec, Training};
 use crate::neighbours::{ClassIndex, NeighbourIndex};
-use crate::robust::{Ball, Kind, Sides, Sites, Supporting, View, crossing, nearest_hyperplane, step_into};
+use crate::robust::{Ball, Kind, Sides, Sites, Supporting, View, crossing, nearest_hyperplane, step_across};
 use crate::solver::Observer;
 use crate::{Error, Matrix, Result};
 use rayon::prelude::*;
@@ -291,9 +291,7 @@ impl Decide for Extend {
         let found = self.each(rows, labels, ball, |view, sides| {
             let mut supporting = Supporting::new(sides.supporting.clone());
             let passes = |i, j| self.passes(i, j, sides);
-            let found = crossing(view, &mut supporting, &sides.opposing, &passes);
-            let step = step_into(view, &mut supporting, found.row?, beyond * found.radius, &passes)?;
-            Some((found.radius, step))
+            step_across(view, &mut supporting, &sides.opposing, beyond, &passes)
         })?;
         let nearest = |rivals: Vec<Option<(f64, Vec<f64>)>>| {
             rivals.into_iter().flatten().min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, step)| step)

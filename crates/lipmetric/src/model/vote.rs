@@ -2,7 +2,7 @@ use super::Model;
 use super::classifier::{Asked, Decide, Mapped};
 use crate::classify::{KnnClassifier, Prediction, Weights};
 use crate::neighbours::NeighbourIndex;
-use crate::robust::{Ball, Crossing, Kind, Sites, Supporting, View, crossing, step_into, vote_radius};
+use crate::robust::{Ball, Kind, Sites, Supporting, View, crossing, step_across, vote_radius};
 use crate::{Error, Matrix, Result};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -77,13 +77,11 @@ impl Vote {
         (0..labels.len()).into_par_iter().map(one).collect()
     }
 
-    /// The nearest point of another class than `label`, and the rows of that class.
-    fn crossing(&self, view: &View<'_>, label: u32) -> (Crossing, Supporting) {
+    /// The rows of this class, and those of all others.
+    fn sides(&self, label: u32) -> (Supporting, Vec<u32>) {
         let all = 0..self.knn.labels().len() as u32;
         let (own, others) = all.partition(|&i| self.knn.labels().codes()[i as usize] == label);
-        let mut supporting = Supporting::new(own);
-        let found = crossing(view, &mut supporting, &others, &|i, j| self.passes(i, j));
-        (found, supporting)
+        (Supporting::new(own), others)
     }
 
     /// Whether row `j` never is the nearest because row `i` is the same and comes before it.
@@ -130,7 +128,10 @@ impl Decide for Vote {
         let y = self.knn.labels();
         let members = y.members();
         self.each(rows, labels, &asked.ball, |view, label| match asked.kind {
-            Kind::Exact => self.crossing(view, label).0.radius,
+            Kind::Exact => {
+                let (mut supporting, others) = self.sides(label);
+                crossing(view, &mut supporting, &others, &|i, j| self.passes(i, j)).radius
+            }
             _ => vote_radius(view, y, &members, label, self.knn.k()),
         })
     }
@@ -147,9 +148,9 @@ impl Decide for Vote {
             ));
         }
         self.each(rows, labels, ball, |view, label| {
-            let (found, mut supporting) = self.crossing(view, label);
-            let by = |i, j| self.passes(i, j);
-            step_into(view, &mut supporting, found.row?, beyond * found.radius, &by)
+            let (mut supporting, others) = self.sides(label);
+            let passes = |i, j| self.passes(i, j);
+            step_across(view, &mut supporting, &others, beyond, &passes).map(|(_, step)| step)
         })
     }
 }

@@ -14,7 +14,7 @@ const TOLERANCE: f64 = 1e-11;
 pub(crate) struct Crossing {
     /// How far it is, from below: infinitely far where there is none.
     pub(crate) radius: f64,
-    /// The row that has the least term there.
+    /// The row that has the least term at the nearest point that was reached.
     pub(crate) row: Option<usize>,
 }
 
@@ -30,14 +30,33 @@ pub(crate) fn crossing(
     opposing: &[u32],
     passes: &dyn Fn(usize, usize) -> bool,
 ) -> Crossing {
-    let mut nearest = Nearest { best: Crossing { radius: f64::INFINITY, row: None }, passes };
-    search(view, supporting, opposing, &mut nearest);
-    nearest.best
+    Nearest::among(view, supporting, opposing, 0.0, passes).best
 }
 
 struct Nearest<'a> {
     best: Crossing,
+    /// The nearest cell that was reached and its nearest point. A cell that can be neither reached nor ruled out, by rounding,
+    /// counts for the radius alone.
+    reached: (f64, Option<(usize, Vec<f64>)>),
+    beyond: f64,
     passes: &'a dyn Fn(usize, usize) -> bool,
+}
+
+impl<'a> Nearest<'a> {
+    /// The nearest of the cells, `beyond` their borders by this length.
+    fn among(
+        view: &View<'_>,
+        supporting: &mut Supporting,
+        opposing: &[u32],
+        beyond: f64,
+        passes: &'a dyn Fn(usize, usize) -> bool,
+    ) -> Self {
+        let best = Crossing { radius: f64::INFINITY, row: None };
+        let mut nearest = Self { best, reached: (f64::INFINITY, None), beyond, passes };
+        search(view, supporting, opposing, &mut nearest);
+        nearest.best.row = nearest.reached.1.as_ref().map(|found| found.0);
+        nearest
+    }
 }
 
 impl Tally for Nearest<'_> {
@@ -46,27 +65,38 @@ impl Tally for Nearest<'_> {
     }
 
     fn level(&self) -> f64 {
-        self.best.radius
+        self.reached.0
     }
 
     fn add(&mut self, j: usize, farthest: &[f64], supporting: &mut Supporting, view: &View<'_>) {
-        let cell = Cell { view, j, beyond: 0.0, passes: self.passes };
-        let radius = cell.solve(supporting, self.best.radius).0.max(farthest[0]);
-        if radius < self.best.radius {
-            self.best = Crossing { radius, row: Some(j) };
+        let cell = Cell { view, j, beyond: self.beyond, passes: self.passes };
+        let (radius, point) = cell.solve(supporting, self.reached.0);
+        let radius = radius.max(farthest[0]);
+        self.best.radius = self.best.radius.min(radius);
+        if let Some(point) = point
+            && radius < self.reached.0
+        {
+            self.reached = (radius, Some((j, point)));
         }
     }
 }
 
-/// A step into the cell of row `j`, `beyond` its border by this length; none where the cell is not so wide.
-pub(crate) fn step_into(
+/// How far the nearest crossing is, and a step to it that goes beyond the border by this part of that; where its cell is not so
+/// wide, into the next that is.
+pub(crate) fn step_across(
     view: &View<'_>,
     supporting: &mut Supporting,
-    j: usize,
+    opposing: &[u32],
     beyond: f64,
     passes: &dyn Fn(usize, usize) -> bool,
-) -> Option<Vec<f64>> {
-    Cell { view, j, beyond, passes }.solve(supporting, f64::INFINITY).1
+) -> Option<(f64, Vec<f64>)> {
+    let found = crossing(view, supporting, opposing, passes);
+    let beyond = beyond * found.radius;
+    if let Some(step) = (Cell { view, j: found.row?, beyond, passes }).solve(supporting, f64::INFINITY).1 {
+        return Some((found.radius, step));
+    }
+    let (radius, next) = Nearest::among(view, supporting, opposing, beyond, passes).reached;
+    next.map(|(_, step)| (radius, step))
 }
 
 /// The nearest point to some inequalities, in each norm.

@@ -40,6 +40,8 @@ pub(super) struct Linear {
     tau: f64,
     /// The largest `tau` there was: what is far below it is zero.
     first_tau: f64,
+    /// Multipliers that add up to a normal of zero and a bound above it, once there are such.
+    proof: Option<Vec<(usize, f64)>>,
 }
 
 /// What a change of the multipliers is for.
@@ -72,6 +74,7 @@ impl Linear {
             at: zeros(),
             tau: 1.0,
             first_tau: 0.0,
+            proof: None,
         }
     }
 
@@ -97,7 +100,11 @@ impl Linear {
             let Some(place) = self.astray().filter(|_| possible) else { break };
             possible = self.pivot(Entering::Rest(place));
         }
-        if possible && self.astray().is_none() { Added::Moved } else { Added::Impossible(self.multipliers()) }
+        if possible && self.astray().is_none() {
+            Added::Moved
+        } else {
+            Added::Impossible(self.proof.take().unwrap_or_else(|| self.multipliers()))
+        }
     }
 
     /// The first inequality of the cube: its corner that satisfies it best.
@@ -166,8 +173,14 @@ impl Linear {
             Entering::Row(row) => row.normal.clone(),
             Entering::Rest(_) => vec![0.0; self.at.len()],
         };
+        let mut sizes: Vec<f64> = turn.iter().map(|t| t.abs()).collect();
         for (row, by) in self.active.iter().zip(&change) {
             turn.iter_mut().zip(&row.normal).for_each(|(t, n)| *t += by * n);
+            sizes.iter_mut().zip(&row.normal).for_each(|(s, n)| *s += (by * n).abs());
+        }
+        if !self.cube {
+            // No feature begins to pay by what rounding leaves of a sum that is zero.
+            turn.iter_mut().zip(&sizes).filter(|(t, s)| t.abs() <= ROUNDING * **s).for_each(|(t, _)| *t = 0.0);
         }
         let leaving = if let Entering::Rest(place) = entering { Some(self.free.remove(place)) } else { None };
         let slope = match &entering {
@@ -182,7 +195,12 @@ impl Linear {
         let by_feature =
             if self.cube { self.last_flip(&turn, slope, by_row.1, leaving) } else { self.first_payer(&turn) };
         let (blocked, step) = if by_feature.1 <= by_row.1 { by_feature } else { by_row };
-        let Some(blocked) = blocked else { return false };
+        let Some(blocked) = blocked else {
+            let own = if let Entering::Row(row) = entering { Some((row.id, 1.0)) } else { None };
+            let others = self.active.iter().zip(&change).map(|(row, by)| (row.id, by.max(0.0)));
+            self.proof = Some(others.chain(own).collect());
+            return false;
+        };
         for (row, by) in self.active.iter_mut().zip(&change) {
             row.multiplier = (row.multiplier + step * by).max(0.0);
         }
@@ -329,6 +347,11 @@ mod tests {
             }
             let mut program = Linear::new(norm, p);
             let mut end = None;
+            let proved_by = |multipliers: &[(usize, f64)]| {
+                let sum = (0..p).map(|k| multipliers.iter().map(|(i, y)| y * all[*i].0[k]).sum::<f64>());
+                let worth: f64 = multipliers.iter().map(|(i, y)| y * all[*i].1).sum();
+                if worth == 0.0 { 0.0 } else { worth / norm.dual(sum) }
+            };
             for _ in 0..400 {
                 let short = |(row, bound): &(Vec<f64>, f64)| bound - dot(row, &program.point);
                 let worst = (0..all.len()).max_by(|&a, &b| short(&all[a]).total_cmp(&short(&all[b])));
@@ -336,16 +359,17 @@ mod tests {
                     end = Some(true);
                     break;
                 };
-                if let Added::Impossible(_) = program.add(worst, all[worst].0.clone(), all[worst].1) {
+                if let Added::Impossible(proof) = program.add(worst, all[worst].0.clone(), all[worst].1) {
+                    assert!(proof.iter().all(|(_, y)| *y >= 0.0));
+                    let far = proved_by(&proof);
+                    assert!(far > 1e9, "{trial} {norm} {p} {n}: only {far} is proved");
                     end = Some(false);
                     break;
                 }
             }
             let multipliers = program.multipliers();
             assert!(multipliers.iter().all(|(_, y)| *y >= 0.0));
-            let sum: Vec<f64> = (0..p).map(|k| multipliers.iter().map(|(i, y)| y * all[*i].0[k]).sum()).collect();
-            let worth: f64 = multipliers.iter().map(|(i, y)| y * all[*i].1).sum();
-            let proved = if worth == 0.0 { 0.0 } else { worth / norm.dual(sum.iter().copied()) };
+            let proved = proved_by(&multipliers);
             match end {
                 Some(true) => {
                     let found = length(norm, &program.point);

@@ -26,7 +26,7 @@ mod vote;
 
 pub(crate) use ball::Ball;
 pub use ball::{Kind, Norm, Radius, Space};
-pub(crate) use exact::{Crossing, crossing, step_into};
+pub(crate) use exact::{crossing, step_across};
 pub(crate) use power::{Sides, nearest_hyperplane};
 pub(crate) use search::Supporting;
 pub(crate) use sites::{Sites, View};

@@ -45,8 +45,9 @@ fn exact_radii_are_at_least_the_bounds_and_are_attained_by_a_row_of_another_clas
                         "{classifier:?} {classes} {space} {norm}: {} is not attained: {radius}",
                         found.distance
                     );
-                    if space == Space::Prepared && radius > 0.0 && q % 5 == 0 {
-                        assert!(attack(&predictor, queries.row(q), label, norm, radius, &mut rng) > 1.0);
+                    if radius > 0.0 && q % 5 == 0 {
+                        let asked = asked.kind(Kind::Exact);
+                        assert!(attack(&predictor, queries.row(q), (label, radius), asked, &mut rng) > 1.0);
                     }
                 }
                 assert!(exact.iter().zip(&bound).any(|(e, b)| e.1 > 1.001 * b.1), "exact adds nothing");
@@ -55,6 +56,9 @@ fn exact_radii_are_at_least_the_bounds_and_are_attained_by_a_row_of_another_clas
             let bound = predictor.certify(rows, Radius::default()).unwrap();
             let exact = predictor.certify(rows, Radius::default().kind(Kind::Exact)).unwrap();
             assert!(exact.iter().zip(&bound).all(|(e, b)| e.1 >= b.1 && e.1.is_finite()));
+            for (q, told) in exact.iter().enumerate().filter(|(q, told)| q % 5 == 0 && told.1 > 0.0) {
+                assert!(attack(&predictor, queries.row(q), *told, Radius::default(), &mut rng) > 1.0);
+            }
         }
     }
 }
