@@ -38,6 +38,14 @@ fn a_trade_off_at_which_nothing_is_learned_is_refused_with_the_number() {
 }
 
 #[test]
+fn a_point_of_a_path_that_stalls_from_the_one_before_is_begun_anew() {
+    let report = Room::new().json(&["path", "--data", "echo", "--points", "6", "--folds", "0", "--json"]);
+    for point in report["points"].as_array().unwrap() {
+        assert_eq!(point["status"], "optimal", "{point}");
+    }
+}
+
+#[test]
 fn a_path_shows_certified_fits_and_what_they_rest_on() {
     let room = Room::new();
     let path = ["path", "--data", "echo", "--method", "lip-d", "--points", "4", "--least", "0.01"];

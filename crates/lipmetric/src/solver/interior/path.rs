@@ -28,6 +28,7 @@ pub(crate) fn path(
     for &c in trade_offs {
         let settings = Settings { c, ..settings };
         let mut iterations = 0;
+        let warm = waypoint.is_some();
         let mut engine = match waypoint.take() {
             // With a slack per row the rows of the problem before are of little use: they are chosen anew.
             Some(_) if settings.slack == Slack::Instance && settings.stop.tolerance > LOOSE => {
@@ -53,7 +54,13 @@ pub(crate) fn path(
         };
         engine.settings = settings;
         engine.keep = true;
-        let status = engine.run(settings.stop.tolerance, &mut iterations, observer)?;
+        let mut status = engine.run(settings.stop.tolerance, &mut iterations, observer)?;
+        // A point of the problem before can lie where no step leads away from; a new start does not.
+        if warm && status == Status::Stalled {
+            engine = begin(cloud, settings, &mut iterations, observer)?;
+            engine.keep = true;
+            status = engine.run(settings.stop.tolerance, &mut iterations, observer)?;
+        }
         waypoint = engine.waypoint.take();
         solutions.push(engine.finish(status, iterations)?);
         if matches!(status, Status::TimeLimit | Status::Interrupted) {
