@@ -263,7 +263,7 @@ fn describe_scores(scores: &PairScores) -> String {
         facts.row(["recall", &percent(scores.recall), "of the similar ones, the share told so"]);
         facts.row(["F1", &percent(scores.f1), ""]);
     }
-    facts.row(["AUC", &percent(scores.auc), "the chance that a similar pair is nearer than a dissimilar one"]);
+    facts.row(["AUC", &percent(scores.auc), "how often a similar pair is nearer than a dissimilar one"]);
     facts.render()
 }
 
