@@ -83,8 +83,8 @@ class Tuples(Measuring, TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Fits on the different rows of the tuples; ``told`` makes what is known of them from their numbers."""
         rows, places = np.unique(tuples.reshape(-1, tuples.shape[2]), axis=0, return_inverse=True)
         numbers, rows = _told_apart(places.reshape(tuples.shape[:2]), rows)
-        known = parameters_of(self._method)
-        given = {name: value for name, value in self.get_params(deep=False).items() if name in known}
+        own = parameters_of(self._method)
+        given = {name: value for name, value in self.get_params(deep=False).items() if name in own}
         spec, _ = to_spec(base_spec(self._method), given)
         request = request_for(
             spec, classifier="nearest", k=1, weights="uniform", scaling=self.scaling, fill="error",
