@@ -61,11 +61,11 @@ def typed(place):
     return commands((ROOT / place).read_text(encoding="utf-8"))
 
 
-def type_in(place, folder, program):
-    """Runs the commands of a page one after another."""
+def type_in(place, folder, program, made=small):
+    """Runs the commands of a page one after another, on little data unless something else is made of them."""
     found = typed(place)
     assert found
-    for words, into in map(small, found):
+    for words, into in map(made, found):
         told = program(*words, cwd=folder)
         if into is not None:
             (folder / into).write_text(told)
@@ -140,8 +140,8 @@ PYTHON = ["README", *(f"docs/{name}" for name in (
 
 
 def test_every_block_of_every_page_is_run():
-    """Commands and Python here, SQL in test_export.py, Rust as a documentation test. Installations are not, and `cargo run -- compare`
-    is what `make smoke` runs."""
+    """Commands and Python here, SQL in test_export.py, Rust as a documentation test. Installations are not, nor what `make`
+    runs anyhow."""
     for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
         place, text = path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8")
         kinds = {kind for kind in re.findall(r"^ *```(.*)$", text, flags=re.MULTILINE) if kind}
@@ -151,7 +151,8 @@ def test_every_block_of_every_page_is_run():
         assert "rust" not in kinds or place == "README.md", f"{place}: its Rust is not run"
         assert bool(typed(place)) == (place in PAGES), f"{place}: its commands are not run, or it has none"
         others = re.findall(r"^ *\$ (?!lipmetric )(.*)$", text, flags=re.MULTILINE)
-        wrong = [line for line in others if not line.startswith(("pip install", "cargo install", "cargo run --release -- compare"))]
+        known = ("pip install", "cargo install", "cargo run --release -- compare", "make test ")
+        wrong = [line for line in others if not line.startswith(known)]
         wrong += re.findall(r"^    +lipmetric .*$", text, flags=re.MULTILINE)
         assert not wrong, f"{place}: {wrong} is not run"
 
@@ -216,7 +217,7 @@ def test_the_page_on_vector_indexes_runs(tmp_path, monkeypatch, program, capsys)
     for library in ("faiss", "usearch", "hnswlib"):
         pytest.importorskip(library)
     monkeypatch.chdir(tmp_path)
-    type_in("docs/export.md", tmp_path, program)
+    type_in("docs/export.md", tmp_path, program, lambda words: (words, None))
     names = run("docs/export.md", 3)
     assert len(names["read_map"](tmp_path / "patients.map.json")({})) == names["z"].shape[1]
     assert capsys.readouterr().out
