@@ -9,6 +9,7 @@ A method of the library becomes a class whose parameters are the method's: name,
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import pathlib
 import re
 import sys
@@ -90,30 +91,66 @@ DOCS = {
     "variant": "Which pairs bound the diameter: `\"diameter\"`, all (Lip^D); `\"intra\"`, those of equal label (Lip^I); or `\"auto\"`.",
     "slack": "A slack per `\"pair\"` or per row (`\"instance\"`).",
     "solver": "How the problem is solved: `\"auto\"`, `\"exact\"`, `\"augmented\"`, `\"admm\"` or `\"paper\"`.",
+    "loss": "What a point costs: `\"errors\"`, the chance that its neighbour has another class, as in the paper of NCA; or `\"log\"`, minus "
+    "the logarithm of the chance that it has the same.",
+    "penalty": "What it costs to leave the start: this part of the rows' number for as far as the start is from zero. By itself 0 for the "
+    "loss `\"errors\"` and 0.3 for `\"log\"`.",
+    "mu": "The penalty of `solver=\"paper\"`, 1 unless it is given; the other solvers choose and adapt theirs.",
+    "rank": "The largest rank of the metric, for the solvers `\"admm\"` and `\"augmented\"`; the gap is still that to the optimum over all "
+    "ranks. With `\"auto\"` the exact solver's metric is cut to the directions in which the mapped rows vary most: the smallest rank with "
+    "the best cross-validated accuracy.",
+    "memory": "Bytes that the largest matrices of the exact solver may take, 4 GiB unless it is given: beyond, the fit ends with "
+    "`status_` `\"memory_limit\"` and the best metric so far.",
+}
+
+#: The same of one method alone.
+DOCS_OF = {
+    ("lip", "tol"): "The certified relative gap to reach; unless it is given, 1e-6, and 1e-3 for a solver other than `\"auto\"` and "
+    "`\"exact\"`.",
+    ("lip", "max_iter"): "Steps, at most; unless it is given, 500, and 100,000 for a solver other than `\"auto\"` and `\"exact\"`.",
+    ("lip-local", "c_rel"): "The trade-off as a fraction of `c_max`, at and above which the best metric is zero.",
 }
 
 RANDOM = "Decides what is random, or which rows are held out together: a number or a generator of NumPy; None is 0."
 
-COMMON: list[tuple[str, str, str, str]] = [
+Parameter = tuple[str, str, str, str]
+"""Name, type, default, and a sentence."""
+
+VOTING: list[Parameter] = [
     ("classifier", "Any", "'nearest'", "What predicts: `\"nearest\"`, the vote of the nearest training rows; `\"extension\"`, the paper's "
      "function; `\"smooth\"`, a smooth function of the distances; `\"auto\"`, of AutoMetric alone, whichever of votes and a smooth "
      "function predicts held-out rows better; or a dictionary with a classifier and its parameters."),
     ("k", "int | str", "1", "How many neighbours vote; `\"auto\"` chooses."),
     ("weights", "str", "'uniform'", "Whether votes count the same (`\"uniform\"`) or by the inverse of the distance (`\"distance\"`)."),
+]
+
+AVERAGING: list[Parameter] = [
+    ("classifier", "Any", "'nearest'", "What predicts: `\"nearest\"`, the mean of the nearest training rows; `\"extension\"`, the Lipschitz "
+     "function of the smoothed numbers; `\"smooth\"`, a smooth function of the distances; `\"auto\"`, of AutoRegressor alone, whichever of "
+     "means and a smooth function predicts held-out rows better; or a dictionary with a classifier and its parameters."),
+    ("k", "int | str", "'auto'", "How many neighbours count; `\"auto\"` chooses."),
+    ("weights", "str", "'uniform'", "Whether they count the same (`\"uniform\"`) or by the inverse of the distance (`\"distance\"`)."),
+]
+
+PREPARED: list[Parameter] = [
     ("scaling", "str", "'standard'", "How features are scaled first: `\"standard\"`, to mean 0 and deviation 1; `\"minmax\"`; `\"none\"`. "
      "`components_` is on the features as given."),
     ("fill", "str", "'median'", "What stands in for a missing value: `\"median\"`, `\"mean\"`, `\"mode\"`, `\"zero\"`; `\"error\"` refuses it."),
     ("unseen", "str", "'ignore'", "What becomes of a level of a category that training did not have: `\"ignore\"`, it is none of the known ones; "
      "`\"error\"` refuses it."),
-    ("certificate", "bool", "False", "Whether the multipliers that prove the bound are kept, for `support_pairs_` and `model_.verify()`."),
-    ("warm_start", "bool", "False", "Whether a fit begins at the `components_` of the one before."),
     ("time_limit", "float | None", "None", "Seconds after which the fit ends with the best so far."),
     ("n_jobs", "int | None", "None", "Threads; None is as many as `lipmetric.threads()` says."),
     ("verbose", "int", "0", "1 shows progress, 2 every step."),
     ("callback", "Callable[[dict[str, Any]], Any] | None", "None", "Called with the figures of each step; returning True ends the fit."),
 ]
 
-CALIBRATED: list[tuple[str, str, str, str]] = [
+#: Of methods that can.
+CERTIFICATE: Parameter = (
+    "certificate", "bool", "False", "Whether the multipliers that prove the bound are kept, for `support_pairs_` and `model_.verify()`."
+)
+WARM_START: Parameter = ("warm_start", "bool", "False", "Whether a fit begins at the `components_` of the one before.")
+
+CALIBRATED: list[Parameter] = [
     ("alpha", "float", "0.5", "The share of the upper extension, 0 to 1."),
     ("calibrate", "bool", "False", "Whether probabilities are calibrated on held-out rows, for `predict_proba`; it takes five more fits."),
 ]
@@ -163,30 +200,23 @@ def type_of(name: str, default: str) -> str:
     return "Any" if value is None or isinstance(value, (dict, list)) else type(value).__name__
 
 
-def parameters(method: str) -> list[tuple[str, str, str, str]]:
-    """Name, type, default and description of the parameters of a method."""
-    found: dict[str, tuple[str, str, str, str]] = {}
+def parameters(method: str) -> list[Parameter]:
+    """The parameters of a method."""
+    found: dict[str, Parameter] = {}
     for field in methods()[method]["fields"].values():
         for name in python_names(field["name"]):
             default = default_of(name, field)
-            text = RANDOM if name == "random_state" else DOCS.get(name, plain(field["doc"]))
+            text = DOCS_OF.get((method, name)) or (RANDOM if name == "random_state" else DOCS.get(name, plain(field["doc"])))
             found.setdefault(name, (name, type_of(name, default), default, text))
-    return list(found.values())
+    out = list(found.values())
+    out += [CERTIFICATE] if method == "lip" else []
+    return out + ([WARM_START] if methods()[method]["takes_start"] else [])
 
 
-def common(method: str, extension: bool, numbers: bool = False) -> list[tuple[str, str, str, str]]:
-    """The parameters that are no parameters of the method."""
-    out = []
-    for name, kind, default, text in COMMON:
-        if name == "warm_start" and not methods()[method]["takes_start"]:
-            continue
-        if name == "certificate" and method != "lip":
-            continue
-        if extension and name in ("classifier", "k", "weights"):
-            continue
-        chosen = (method == "auto" and name in ("classifier", "k")) or (numbers and name == "k")
-        out.append((name, kind, "'auto'" if chosen else default, text.replace("vote", "mean") if numbers else text))
-    return [*CALIBRATED, *out] if extension else out
+def chosen(parameter: Parameter) -> Parameter:
+    """The same, chosen unless it is given."""
+    name, kind, _, text = parameter
+    return name, kind, "'auto'", text
 
 
 def wrapped(text: str, indent: int) -> str:
@@ -194,27 +224,94 @@ def wrapped(text: str, indent: int) -> str:
     return textwrap.fill(text, 120, initial_indent=pad, subsequent_indent=pad)
 
 
-def estimator(name: str, method: str, title: str, example: str, extension: bool = False, numbers: bool = False) -> str:
-    """The source of a class."""
-    own, others = parameters(method), common(method, extension, numbers)
-    own = [parameter for parameter in own if not (numbers and parameter[0] == "scoring")]
-    base = "MetricRegressor" if numbers else "MetricLearner"
-    lines = [f"class {name}({base}):", f'    """{title}', "", "    Parameters", "    ----------"]
-    for parameter, kind, default, text in own + others:
-        lines += [f"    {parameter} : {kind.replace('Callable[[dict[str, Any]], Any]', 'callable')}, default={default}", wrapped(text, 8)]
-    lines += ["", wrapped(f"The attributes of a fitted estimator are those of :class:`{base}`.", 4), "", "    Examples", "    --------"]
-    lines += [f"    {line}" for line in example.splitlines()]
-    names = ", ".join(f'"{p}"' for p, *_ in own)
-    lines += ['    """', "", f'    _method = "{method}"', f"    _own = frozenset({{{names}}})" if own else "    _own = frozenset[str]()", ""]
-    lines += ["    def __init__(", "        self,", "        *,"]
-    lines += [f"        {parameter}: {kind} = {default}," for parameter, kind, default, _ in own + others]
-    lines += ["    ) -> None:"]
-    lines += [f"        self.{parameter} = {parameter}" for parameter, *_ in own + others]
-    if extension:
-        lines += ["", "    def _recipe(self) -> dict[str, Any]:", "        recipe = super()._recipe()",
-                  '        classifier = {"classifier": "extension", "alpha": recipe.pop("alpha"), "calibrate": recipe.pop("calibrate")}',
-                  '        return {"classifier": classifier, "k": 1, "weights": "uniform", **recipe}']
+def described(own: list[Parameter]) -> list[str]:
+    """The section of a docstring that tells of parameters."""
+    lines = ["    Parameters", "    ----------"]
+    for name, kind, default, text in own:
+        lines += [f"    {name} : {kind.replace('Callable[[dict[str, Any]], Any]', 'callable')}, default={default}", wrapped(text, 8)]
+    return lines
+
+
+def fields(own: list[Parameter]) -> list[str]:
+    return [f"    {name}: {kind} = {default}" for name, kind, default, _ in own]
+
+
+DATACLASS = "@dataclass(kw_only=True, eq=False, repr=False)"
+
+
+def shared(name: str, bases: str, title: str, own: list[Parameter]) -> str:
+    """Parameters that several estimators have."""
+    lines = [DATACLASS, f"class {name}{bases}:", f'    """{title}', "", *described(own), '    """', "", *fields(own)]
     return "\n".join(lines)
+
+
+@dataclasses.dataclass
+class Estimator:
+    """A class that is to be written."""
+
+    name: str
+    method: str
+    title: str
+    #: What it has beside what its bases have.
+    own: list[Parameter]
+    bases: list[str]
+    numbers: bool = False
+    more: str = ""
+
+    @property
+    def base(self) -> str:
+        return "MetricRegressor" if self.numbers else "MetricLearner"
+
+    def source(self) -> str:
+        lines = ["@documented", DATACLASS, f"class {self.name}({', '.join([*self.bases, self.base])}):", f'    """{self.title}', ""]
+        lines += [wrapped(f"The attributes of a fitted estimator are those of :class:`{self.base}`.", 4), ""]
+        lines += [*described(self.own), ""] if self.own else []
+        lines += ["    Examples", "    --------"]
+        lines += [f"    {line}" for line in (example_of_numbers if self.numbers else example)(self.name).splitlines()]
+        lines += ['    """', "", f'    _method = "{self.method}"', *([""] if self.own else []), *fields(self.own)]
+        return "\n".join(lines) + self.more
+
+
+#: The paper's classifier predicts by the function that it learns.
+EXTENDING = """
+
+    def _recipe(self) -> dict[str, Any]:
+        recipe = super()._recipe()
+        classifier = {"classifier": "extension", "alpha": recipe.pop("alpha"), "calibrate": recipe.pop("calibrate")}
+        return {"classifier": classifier, "k": 1, "weights": "uniform", **recipe}"""
+
+
+def estimators() -> list[Estimator]:
+    """All classes that are to be written."""
+    known = [method for method in methods() if method not in (*ONLY_NUMBERS, *ONLY_TUPLES)]
+    out = []
+    for method in known:
+        own = parameters(method)
+        own += [chosen(p) for p in VOTING if method == "auto" and p[0] in ("classifier", "k")]
+        out.append(Estimator(class_of(method), method, TITLES.get(method, f"The method {method}."), own, ["Voting"]))
+    title = "The paper's classifier: the Lipschitz extension of values that are learned with the distance."
+    out.append(Estimator("LipschitzClassifier", "lip", title, parameters("lip") + CALIBRATED, ["Prepared"], more=EXTENDING))
+    for name, method in REGRESSORS.items():
+        own = [p for p in parameters(method) if p[0] != "scoring"]
+        own += [chosen(p) for p in AVERAGING if method == "auto" and p[0] == "classifier"]
+        out.append(Estimator(name, method, NUMBERS[name], own, ["Averaging"], numbers=True))
+    return out
+
+
+def parted(classes: list[Estimator]) -> tuple[list[str], list[Estimator]]:
+    """Parameters that two estimators of one method have, in a class of their own, and the estimators without them."""
+    sources, out = [], []
+    for one in classes:
+        same = [other for other in classes if other.method == one.method]
+        common = [p for p in one.own if all(p in other.own for other in same)] if len(same) > 1 else []
+        if common:
+            name = f"Of{class_of(one.method)}"
+            text = shared(name, "", f"Parameters of the method {one.method}.", common)
+            sources += [] if text in sources else [text]
+            own = [p for p in one.own if p not in common]
+            one = dataclasses.replace(one, own=own, bases=[name, *one.bases])
+        out.append(one)
+    return sources, out
 
 
 def example(name: str) -> str:
@@ -240,22 +337,22 @@ def entry(text: str) -> str:
     return text.replace("|", "\\|")
 
 
-def reference(classes: dict[str, tuple[str, str, bool]]) -> str:
+def table(own: list[Parameter]) -> list[str]:
+    """Parameters as a table of Markdown."""
+    lines = ["| parameter | default | what it says |", "|---|---|---|"]
+    return lines + [f"| `{name}` | `{default}` | {entry(text)} |" for name, _, default, text in own]
+
+
+def reference(classes: list[Estimator]) -> str:
     """The page that lists every estimator with its parameters."""
     lines = ["# Estimators", "", "<!-- Written by python/generate.py from the methods of the library. -->", ""]
-    lines += ["Every class has the attributes and methods that [Python](python.md#estimators) lists. These parameters are the same for "
-              "most of them:", "", "| parameter | default | what it says |", "|---|---|---|"]
-    lines += [f"| `{name}` | `{default}` | {entry(text)} |" for name, _, default, text in COMMON]
-    for name, (method, title, extension) in classes.items():
-        lines += ["", f"## {name}", "", title, ""]
-        shared = {parameter for parameter, *_ in COMMON}
-        numbers = name in REGRESSORS
-        own = [*(p for p in parameters(method) if not (numbers and p[0] == "scoring")), *(p for p in common(method, extension, numbers) if p[0] not in shared or (p[0], p[2]) in (("k", "'auto'"), ("classifier", "'auto'")))]
-        if not own:
-            lines += ["It has no parameters of its own."]
-            continue
-        lines += ["| parameter | default | what it says |", "|---|---|---|"]
-        lines += [f"| `{parameter}` | `{default}` | {entry(text)} |" for parameter, _, default, text in own]
+    lines += ["Every class has the attributes and methods that [Python](python.md#estimators) lists, and these parameters:", ""]
+    lines += table(PREPARED)
+    lines += ["", "Classifiers have these, too, but for `LipschitzClassifier`:", "", *table(VOTING)]
+    lines += ["", "And so have regressors:", "", *table(AVERAGING)]
+    for one in classes:
+        lines += ["", f"## {one.name}", "", one.title, ""]
+        lines += table(one.own) if one.own else ["It has no parameters of its own."]
     return "\n".join(lines) + "\n"
 
 
@@ -268,27 +365,23 @@ Written by python/generate.py from the methods of the library: change those, or 
 
 def files() -> dict[pathlib.Path, str]:
     """What each file should hold."""
-    classes = {class_of(method): method for method in methods() if method not in (*ONLY_NUMBERS, *ONLY_TUPLES)}
-    out = [HEADER.format(what="The estimators: a class for each method of the library."), "from __future__ import annotations\n",
-           "from collections.abc import Callable, Sequence\nfrom typing import Any\n", "from ._base import MetricLearner, MetricRegressor\n"]
-    exported = sorted([*classes, "LipschitzClassifier", *REGRESSORS])
-    out.append("__all__ = [\n" + "".join(f'    "{name}",\n' for name in exported) + "]\n")
-    for name, method in classes.items():
-        doc = TITLES.get(method, f"The method {method}.")
-        out.append("\n" + estimator(name, method, doc, example(name)) + "\n")
-    title = "The paper's classifier: the Lipschitz extension of values that are learned with the distance."
-    out.append("\n" + estimator("LipschitzClassifier", "lip", title, example("LipschitzClassifier"), extension=True) + "\n")
-    for name, method in REGRESSORS.items():
-        out.append("\n" + estimator(name, method, NUMBERS[name], example_of_numbers(name), numbers=True) + "\n")
+    classes = estimators()
+    exported = sorted(one.name for one in classes)
+    parts = [HEADER.format(what="The estimators: a class for each method of the library."), "from __future__ import annotations\n",
+             "from collections.abc import Callable, Sequence\nfrom dataclasses import dataclass\nfrom typing import Any\n",
+             "from ._base import MetricLearner, MetricRegressor, documented\n"]
+    parts.append("__all__ = [\n" + "".join(f'    "{name}",\n' for name in exported) + "]\n")
+    common, written = parted(classes)
+    sources = [shared("Prepared", "", "How rows are prepared, and how a fit is watched.", PREPARED),
+               shared("Voting", "(Prepared)", "What predicts classes.", VOTING),
+               shared("Averaging", "(Prepared)", "What predicts numbers.", AVERAGING), *common, *(one.source() for one in written)]
+    parts += [f"\n{source}\n" for source in sources]
     names = HEADER.format(what="Where each estimator is: they are imported when they are first asked for.")
     names += "\nESTIMATORS = {\n" + "".join(f'    "{name}": "._estimators",\n' for name in exported)
     names += "".join(f'    "{name}": "._tuples",\n' for name in TUPLES)
     names += '    "KNeighborsClassifier": "._neighbors",\n    "KNeighborsRegressor": "._neighbors",\n}\n'
-    described = {name: (method, TITLES.get(method, f"The method {method}."), False) for name, method in classes.items()}
-    described["LipschitzClassifier"] = ("lip", title, True)
-    described |= {name: (method, NUMBERS[name], False) for name, method in REGRESSORS.items()}
     page = HERE.parents[1] / "docs" / "estimators.md"
-    return {HERE / "_estimators.py": "\n".join(out), HERE / "_names.py": names, page: reference(described)}
+    return {HERE / "_estimators.py": "\n".join(parts), HERE / "_names.py": names, page: reference(classes)}
 
 
 def main() -> int:

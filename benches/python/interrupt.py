@@ -1,10 +1,10 @@
-"""interrupt.py [ROWS] [COLUMNS]: how long after Ctrl-C a fit ends, for every method.
+"""interrupt.py [ROWS] [COLUMNS] [METHOD ...]: how long after Ctrl-C a fit ends, for every method or these.
 
     python benches/python/interrupt.py 20000 30
 
 Each fit runs in a process of its own, on one thread, and gets the signal after one second. Printed is the CPU time from the signal to
-`KeyboardInterrupt`, so that other work on the machine does not count, and whether there was something to keep. Fits that end sooner
-are `done`.
+`KeyboardInterrupt`, so that other work on the machine does not count, and what there was to keep: what the fit ended with, the best
+distance before a step that was not waited for, or the Euclidean one where no step was finished. Fits that end sooner are `done`.
 """
 import subprocess
 import sys
@@ -30,18 +30,20 @@ threading.Thread(target=send, daemon=True).start()
 try:
     model = lipmetric.fit(X, y, name, n_jobs=1)
 except KeyboardInterrupt as error:
-    print(f"{time.process_time() - sent[0]:6.2f} s  {'kept' if hasattr(error, 'model') else 'nothing yet'}")
+    taken = time.process_time() - sent[0]
+    note = getattr(error, "note", "")
+    left = "euclidean" if "nothing was learned" in note else "best before the step" if note else "best so far"
+    print(f"{taken:6.2f} s  {left if hasattr(error, 'model') else 'nothing'}")
 else:
     print("  done")
 """
 
 
-def main(rows="20000", columns="30"):
+def main(rows="20000", columns="30", *names):
     import lipmetric
 
     print(f"{rows} x {columns}, four classes")
-    for method in lipmetric._lipmetric.methods():
-        name = method["method"]
+    for name in names or [method["method"] for method in lipmetric._lipmetric.methods()]:
         told = subprocess.run([sys.executable, "-W", "ignore", "-c", CHILD, name, rows, columns], capture_output=True, text=True)
         last = (told.stdout.strip() or (told.stderr.strip().splitlines() or ["failed"])[-1])[-90:]
         print(f"{name:<12}{last}", flush=True)

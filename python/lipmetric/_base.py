@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 import os
+import re
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -27,9 +29,10 @@ from sklearn.utils.validation import (
 
 from ._core import Model, ask, counterfactuals_of, fit_native, mapped, request_for, warn_unless_converged
 from ._frames import chosen_rows, class_name, columns_of, is_frame, is_single, label_name
-from ._parameters import threads_of, to_spec
+from ._parameters import parameters_of, threads_of, to_spec
 
 Array = npt.NDArray[np.float64]
+Class = TypeVar("Class", bound=type)
 
 
 def settle_ties(scores: Array, codes: npt.NDArray[Any], ahead: float = 0.0) -> Array:
@@ -39,6 +42,31 @@ def settle_ties(scores: Array, codes: npt.NDArray[Any], ahead: float = 0.0) -> A
     behind = scores.argmax(axis=1) != codes
     scores[rows[behind], codes[behind]] = np.nextafter(top[behind] * (1.0 + ahead), np.inf)
     return scores
+
+
+#: What stands over the parameters in a docstring.
+PARAMETERS = "Parameters\n----------\n"
+
+
+def parameters_told(doc: str | None) -> dict[str, str]:
+    """The entries of a docstring's parameters, by their names."""
+    section = inspect.cleandoc(doc or "").partition(PARAMETERS)[2].partition("\n\n")[0]
+    return {entry.partition(" ")[0]: entry for entry in re.split(r"\n(?=\S)", section) if entry}
+
+
+def documented(cls: Class) -> Class:
+    """The class with the parameters of its bases in its docstring, too."""
+    told: dict[str, str] = {}
+    for one in cls.__mro__:
+        told = told | {name: text for name, text in parameters_told(vars(one).get("__doc__")).items() if name not in told}
+    head, _, rest = inspect.cleandoc(cls.__doc__ or "").partition(PARAMETERS)
+    if rest:
+        rest = rest.partition("\n\n")[2]
+    else:
+        head, mark, tail = head.partition("Examples\n--------\n")
+        rest = mark + tail
+    cls.__doc__ = "\n\n".join([head.rstrip(), PARAMETERS + "\n".join(told.values()), rest]).rstrip() + "\n"
+    return cls
 
 
 def _has_probabilities(estimator: Any) -> bool:
@@ -52,8 +80,6 @@ class Fitting(BaseEstimator):  # type: ignore[misc]
     """An estimator by a fitted model of the library."""
 
     _method: ClassVar[str]
-    #: The parameters of the method; the others say how rows are prepared, what predicts, and how the fit is watched.
-    _own: ClassVar[frozenset[str]] = frozenset()
 
     model_: Model
     n_features_in_: int
@@ -63,12 +89,14 @@ class Fitting(BaseEstimator):  # type: ignore[misc]
     _n_rows: int
 
     def _recipe(self) -> dict[str, Any]:
-        """The parameters of a fit that are no parameters of the method."""
-        return {name: value for name, value in self.get_params(deep=False).items() if name not in self._own | {"unseen"}}
+        """The parameters of a fit that are no parameters of the method: how rows are prepared, what predicts, how it is watched."""
+        other = {*parameters_of(self._method), "unseen"}
+        return {name: value for name, value in self.get_params(deep=False).items() if name not in other}
 
     def _spec(self) -> tuple[dict[str, Any], Any]:
         """The method with its parameters, and where it begins."""
-        own = {name: value for name, value in self.get_params(deep=False).items() if name in self._own}
+        known = parameters_of(self._method)
+        own = {name: value for name, value in self.get_params(deep=False).items() if name in known}
         return to_spec({"method": self._method}, own, getattr(self, "classes_", None))
 
     def _read(self, X: Any, y: Any) -> tuple[Any, npt.NDArray[Any]]:
@@ -169,23 +197,6 @@ class Predicting(ClassifierMixin, Fitting):  # type: ignore[misc]
         self.classes_, codes = np.unique(targets, return_inverse=True)
         return [class_name(c) for c in self.classes_.tolist()], codes.reshape(-1).astype(np.uint32)
 
-    def fit(self, X: Any, y: Any) -> Any:
-        """Learns from labelled rows.
-
-        Parameters
-        ----------
-        X : array of shape (n_samples, n_features), or a frame of pandas or polars
-            Numbers; NaN is a missing value. The columns of a frame may be categories and truth values, too.
-        y : array of shape (n_samples,)
-            The class of each row: numbers or texts.
-
-        Returns
-        -------
-        self
-            The fitted estimator. After Ctrl-C it holds the best that was found, and ``KeyboardInterrupt`` is raised.
-        """
-        return self._fit(X, y)
-
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """The class of each row."""
         codes = self._ask(self._native.predict, X)
@@ -217,17 +228,11 @@ class Predicting(ClassifierMixin, Fitting):  # type: ignore[misc]
     def _votes(self) -> bool:
         return "vote" in self.model_.description["classifier"]
 
-    def report(
-        self,
-        path: str | os.PathLike[str] | None = None,
-        *,
-        plots: str | os.PathLike[str] | None = None,
-        plot_format: str = "svg",
-        source: str = "the rows",
-    ) -> str:
-        """A page with pictures of what was learned, as :meth:`lipmetric.Model.report` makes it."""
+    def report(self, path: str | os.PathLike[str] | None = None, **drawn: Any) -> str:
+        """A page with pictures of what was learned, as :meth:`lipmetric.Model.report` makes it: with its ``plots``,
+        ``plot_format`` and ``source``."""
         check_is_fitted(self)
-        return self.model_.report(path, plots=plots, plot_format=plot_format, source=source)
+        return self.model_.report(path, **drawn)
 
 
 class Regressing(RegressorMixin, Fitting):  # type: ignore[misc]
@@ -247,23 +252,6 @@ class Regressing(RegressorMixin, Fitting):  # type: ignore[misc]
     def _labels(self, targets: npt.NDArray[Any]) -> Any:
         return np.ascontiguousarray(targets)
 
-    def fit(self, X: Any, y: Any) -> Any:
-        """Learns from rows with a number each.
-
-        Parameters
-        ----------
-        X : array of shape (n_samples, n_features), or a frame of pandas or polars
-            Numbers; NaN is a missing value. The columns of a frame may be categories and truth values, too.
-        y : array of shape (n_samples,)
-            The number of each row.
-
-        Returns
-        -------
-        self
-            The fitted estimator. After Ctrl-C it holds the best that was found, and ``KeyboardInterrupt`` is raised.
-        """
-        return self._fit(X, y)
-
     def predict(self, X: Any) -> Array:
         """The number of each row."""
         return np.asarray(self._ask(self._native.estimate, X))
@@ -277,7 +265,44 @@ class Regressing(RegressorMixin, Fitting):  # type: ignore[misc]
         return np.asarray(low), np.asarray(high)
 
 
-class Mapping(ClassNamePrefixFeaturesOutMixin, TransformerMixin):  # type: ignore[misc]
+class Measuring:
+    """What every learned map is good for: it measures distances."""
+
+    components_: Array
+
+    def _paired(self, pairs: Any) -> Array:
+        """Pairs of rows as an array of shape (n_pairs, 2, n_features)."""
+        raise NotImplementedError
+
+    def get_mahalanobis_matrix(self) -> Array:
+        """``M = L.T @ L``, on the features as given: the squared distance is ``(u - v) @ M @ (u - v)``."""
+        check_is_fitted(self)
+        return np.asarray(self.components_.T @ self.components_)
+
+    def get_metric(self) -> Callable[..., float]:
+        """The learned distance as a function ``metric(u, v, squared=False)``, for whatever takes one."""
+        check_is_fitted(self)
+        components = self.components_.T.copy()
+
+        def metric(u: Any, v: Any, squared: bool = False) -> float:
+            """The learned distance of two rows."""
+            mapped = (np.asarray(u, dtype=np.float64) - np.asarray(v, dtype=np.float64)) @ components
+            return float(mapped @ mapped) if squared else float(np.sqrt(mapped @ mapped))
+
+        return metric
+
+    def pair_distance(self, pairs: Any) -> Array:
+        """The learned distance of each pair of rows: ``pairs`` has the shape (n_pairs, 2, n_features)."""
+        check_is_fitted(self)
+        paired = self._paired(pairs)
+        return np.asarray(np.linalg.norm((paired[:, 0] - paired[:, 1]) @ self.components_.T, axis=1))
+
+    def pair_score(self, pairs: Any) -> Array:
+        """The negative distance of each pair: higher is more similar."""
+        return -self.pair_distance(pairs)
+
+
+class Mapping(Measuring, ClassNamePrefixFeaturesOutMixin, TransformerMixin):  # type: ignore[misc]
     """What every estimator with a learned distance has: it maps rows, and measures distances.
 
     Attributes
@@ -354,34 +379,11 @@ class Mapping(ClassNamePrefixFeaturesOutMixin, TransformerMixin):  # type: ignor
         rows = self._rows(X)
         return mapped(self.model_._native, rows, getattr(self, "unseen", "error"), threads_of(self.n_jobs), is_single(rows))
 
-    def get_mahalanobis_matrix(self) -> Array:
-        """``M = L.T @ L``, on the features as given."""
-        check_is_fitted(self)
-        return np.asarray(self.components_.T @ self.components_)
-
-    def get_metric(self) -> Callable[..., float]:
-        """The learned distance as a function ``metric(u, v, squared=False)``, for whatever takes one."""
-        check_is_fitted(self)
-        components = self.components_.T.copy()
-
-        def metric(u: Any, v: Any, squared: bool = False) -> float:
-            """The learned distance of two rows."""
-            mapped = (np.asarray(u, dtype=np.float64) - np.asarray(v, dtype=np.float64)) @ components
-            return float(mapped @ mapped) if squared else float(np.sqrt(mapped @ mapped))
-
-        return metric
-
-    def pair_distance(self, pairs: Any) -> Array:
-        """The learned distance of each pair of rows: ``pairs`` has the shape (n_pairs, 2, n_features)."""
-        check_is_fitted(self)
+    def _paired(self, pairs: Any) -> Array:
         pairs = np.asarray(pairs, dtype=np.float64)
         if pairs.ndim != 3 or pairs.shape[1] != 2 or pairs.shape[2] != self.components_.shape[1]:
             raise ValueError(f"pairs of the shape {pairs.shape}; give (n_pairs, 2, {self.components_.shape[1]})")
-        return np.asarray(np.linalg.norm((pairs[:, 0] - pairs[:, 1]) @ self.components_.T, axis=1))
-
-    def pair_score(self, pairs: Any) -> Array:
-        """The negative distance of each pair: higher is more similar."""
-        return -self.pair_distance(pairs)
+        return np.asarray(pairs)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

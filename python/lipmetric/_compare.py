@@ -125,12 +125,8 @@ def compare(
             "time_limit": time_limit,
         }
     )
-    listener = listening(verbose, callback)
-    try:
+    with listening(verbose, callback) as listener:
         return Comparison(*call(_lipmetric.compare, subjects, asked, terms, listener))
-    finally:
-        if listener is not None:
-            listener.close()
 
 
 def _request(given: dict[str, Any]) -> str:

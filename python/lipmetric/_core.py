@@ -6,7 +6,8 @@ import os
 import sys
 import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import numpy as np
@@ -77,9 +78,24 @@ class Progress:
             self.width = 0
 
 
-def listening(verbose: int, callback: Callback | None) -> Progress | None:
-    """What hears of a fit; none where nobody asked, so that the fit is not held up."""
-    return Progress(verbose, callback) if verbose or callback is not None else None
+@contextmanager
+def listening(verbose: int, callback: Callback | None) -> Iterator[Progress | None]:
+    """What hears of a fit; none where nobody asked, so that the fit is not held up. What Ctrl-C raises has the best model so far as
+    its ``model``; where the fit was not waited for, a warning says what that is."""
+    listener = Progress(verbose, callback) if verbose or callback is not None else None
+    try:
+        yield listener
+    except BaseException as error:
+        if isinstance(getattr(error, "model", None), _lipmetric.Model):
+            error.model = Model(error.model)  # type: ignore[attr-defined]
+        if hasattr(error, "note"):
+            # Where warnings are errors, Ctrl-C is still what was raised.
+            with suppress(Warning):
+                warnings.warn(f"{error.model.method}: {error.note}", not_converged(), stacklevel=5)  # type: ignore[attr-defined]
+        raise
+    finally:
+        if listener is not None:
+            listener.close()
 
 
 #: Numbers that are handed over at once.
@@ -480,22 +496,14 @@ def fit_native(
 ) -> Model:
     """A fit by the library, with passes over all pairs by other processes where there are some. What Ctrl-C raises has the best
     model so far as its ``model``."""
-    listener = listening(verbose, callback)
     if start is not None:
         start = np.asarray(start, dtype=np.float64)
     if triplets is not None:
         triplets = np.asarray(triplets, dtype=np.int64).tolist()
     if weights is not None:
         weights = np.asarray(weights, dtype=np.float64).tolist()
-    try:
+    with listening(verbose, callback) as listener:
         return Model(call(_lipmetric.fit, rows, labels, request, start, triplets, listener, weights, helpers))
-    except BaseException as error:
-        if isinstance(getattr(error, "model", None), _lipmetric.Model):
-            error.model = Model(error.model)  # type: ignore[attr-defined]
-        raise
-    finally:
-        if listener is not None:
-            listener.close()
 
 
 def warn_unless_converged(model: Model, name: str, stacklevel: int) -> None:
@@ -542,7 +550,7 @@ def fit(
     ``"auto"``, ``"agop"``, ``"mlkr"`` and ``"nn"``.
 
     A fit that ends early warns and keeps the best metric so far. Ctrl-C stops it within a moment; the ``KeyboardInterrupt`` has
-    the best model so far as its ``model``.
+    the best model so far as its ``model``: that of the Euclidean distance, with a warning, where no step was finished.
 
     >>> import lipmetric
     >>> X, y = lipmetric.datasets.load_haberman()
@@ -679,13 +687,9 @@ def path(
         spec, classifier="nearest", k=1, weights="uniform", scaling=scaling, fill=fill, n_jobs=n_jobs, time_limit=time_limit
     )
     fractions = [float(f) for f in np.geomspace(most, least, points)]
-    listener = listening(verbose, callback)
     labels = ([class_name(c) for c in classes.tolist()], codes)
-    try:
+    with listening(verbose, callback) as listener:
         return Path(*call(_lipmetric.path, rows, labels, request, fractions, (folds, random_state), source, listener))
-    finally:
-        if listener is not None:
-            listener.close()
 
 
 def threads() -> int:

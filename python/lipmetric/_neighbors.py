@@ -6,13 +6,23 @@ from typing import Any
 
 import numpy as np
 
-from ._base import Predicting, Regressing
+from ._base import Fitting, Predicting, Regressing, documented
 from ._core import ask
 from ._parameters import threads_of
 
 
-class Nearest:
-    """What the two estimators share: their parameters, and rows that are taken as they are."""
+class Nearest(Fitting):
+    """What the two estimators share: rows that are taken as they are.
+
+    Parameters
+    ----------
+    n_neighbors : int or "auto", default=5
+        How many rows count; ``"auto"`` chooses by leave-one-out.
+    weights : {"uniform", "distance"}, default="uniform"
+        Whether they count the same, or by the inverse of the distance.
+    n_jobs : int or None, default=None
+        Threads; see :func:`lipmetric.threads`.
+    """
 
     _method = "euclidean"
 
@@ -33,21 +43,39 @@ class Nearest:
             "n_jobs": self.n_jobs,
         }
 
+    def fit(self, X: Any, y: Any) -> Any:
+        """Builds the index.
 
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features), or a frame of pandas or polars
+            Numbers; none may be missing.
+        y : array of shape (n_samples,)
+            The class of each row (a number or a text), or the number that a regressor is to predict.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        return self._fit(X, y)
+
+    def kneighbors(self, X: Any, n_neighbors: int | None = None, return_distance: bool = True) -> Any:
+        """The numbers of the nearest training rows of each row, and their distances, nearest first: ``n_neighbors`` of them, or as
+        many as predict. With ``return_distance`` it is the pair of both, distances first, as scikit-learn has it."""
+        rows = self._rows(X)
+        k = self.model_.description["classifier"]["vote"]["k"] if n_neighbors is None else n_neighbors
+        found = ask(self._native.neighbours, rows, k, "error", threads_of(self.n_jobs))
+        numbers = found["rows"].astype(np.intp)
+        return (found["distances"], numbers) if return_distance else numbers
+
+
+@documented
 class KNeighborsClassifier(Nearest, Predicting):
     """Majority vote of the nearest training rows, by exact search.
 
     Rows are taken as they are, neither scaled nor filled. Of classes with equally many votes it is the one whose nearest row is
     nearest.
-
-    Parameters
-    ----------
-    n_neighbors : int or "auto", default=5
-        How many rows vote; ``"auto"`` chooses by leave-one-out.
-    weights : {"uniform", "distance"}, default="uniform"
-        Whether votes count the same, or by the inverse of the distance.
-    n_jobs : int or None, default=None
-        Threads; see :func:`lipmetric.threads`.
 
     Examples
     --------
@@ -57,26 +85,12 @@ class KNeighborsClassifier(Nearest, Predicting):
     array(['a', 'b'], dtype='<U1')
     """
 
-    def kneighbors(self, X: Any, return_distance: bool = True) -> Any:
-        """The numbers of the nearest training rows of each row, and their distances, nearest first."""
-        told = self._ask(self._native.explain, X)
-        rows = told["neighbours"].astype(np.intp)
-        return (told["distances"], rows) if return_distance else rows
 
-
+@documented
 class KNeighborsRegressor(Nearest, Regressing):
     """The mean of the nearest training rows, by exact search.
 
     Rows are taken as they are, neither scaled nor filled.
-
-    Parameters
-    ----------
-    n_neighbors : int or "auto", default=5
-        How many rows count; ``"auto"`` chooses by leave-one-out.
-    weights : {"uniform", "distance"}, default="uniform"
-        Whether they count the same, or by the inverse of the distance.
-    n_jobs : int or None, default=None
-        Threads; see :func:`lipmetric.threads`.
 
     Examples
     --------
@@ -85,10 +99,3 @@ class KNeighborsRegressor(Nearest, Regressing):
     >>> knn.predict([[0.2], [3.5]])
     array([3. , 6.5])
     """
-
-    def kneighbors(self, X: Any, return_distance: bool = True) -> Any:
-        """The numbers of the nearest training rows of each row, and their distances, nearest first."""
-        k = self.model_.description["classifier"]["vote"]["k"]
-        found = ask(self._native.neighbours, self._rows(X), k, "error", threads_of(self.n_jobs))
-        rows = found["rows"].astype(np.intp)
-        return (found["distances"], rows) if return_distance else rows

@@ -7,7 +7,8 @@ of rows (or a function from row numbers to rows). Pairs have labels: 1 for simil
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -15,8 +16,9 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from . import _lipmetric
+from ._base import Measuring
 from ._core import Model, listening, request_for, warn_unless_converged
-from ._parameters import base_spec, call, to_spec
+from ._parameters import base_spec, call, parameters_of, to_spec
 
 __all__ = ["ITML", "LMMLQuadruplets", "LMMLTriplets", "LipPairs"]
 
@@ -35,12 +37,19 @@ def _told_apart(numbers: npt.NDArray[Any], rows: Array) -> tuple[list[Any], Arra
     return out, np.concatenate([rows, rows[list(twins)]]) if twins else rows
 
 
-class Tuples(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+@dataclass(kw_only=True, eq=False, repr=False)
+class Tuples(Measuring, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """What all of them have: tuples in, a metric out."""
 
-    _method: str
-    _size: int
-    _own = ("preprocessor", "scaling", "n_jobs", "time_limit", "verbose", "callback")
+    _method: ClassVar[str]
+    _size: ClassVar[int]
+
+    preprocessor: Any = None
+    scaling: str = "standard"
+    time_limit: float | None = None
+    n_jobs: int | None = None
+    verbose: int = 0
+    callback: Callable[[dict[str, Any]], Any] | None = None
 
     def _formed(self, tuples: Any, size: int | None = None) -> Array:
         """Tuples as an array of shape (n, t, features)."""
@@ -74,26 +83,33 @@ class Tuples(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Fits on the different rows of the tuples; ``told`` makes what is known of them from their numbers."""
         rows, places = np.unique(tuples.reshape(-1, tuples.shape[2]), axis=0, return_inverse=True)
         numbers, rows = _told_apart(places.reshape(tuples.shape[:2]), rows)
-        given = {name: value for name, value in self.get_params(deep=False).items() if name not in self._own}
+        own = parameters_of(self._method)
+        given = {name: value for name, value in self.get_params(deep=False).items() if name in own}
         spec, _ = to_spec(base_spec(self._method), given)
         request = request_for(
             spec, classifier="nearest", k=1, weights="uniform", scaling=self.scaling, fill="error",
             n_jobs=self.n_jobs, time_limit=self.time_limit,
         )
-        listener = listening(self.verbose, self.callback)
         known = {"pairs": None, "triplets": None, "quadruplets": None, "calibrate": False} | told(numbers)
         try:
-            model = Model(call(_lipmetric.fit_told, np.ascontiguousarray(rows), known, request, listener))
-        finally:
-            if listener is not None:
-                listener.close()
+            with listening(self.verbose, self.callback) as listener:
+                model = Model(call(_lipmetric.fit_told, np.ascontiguousarray(rows), known, request, listener))
+        except BaseException as error:
+            if isinstance(getattr(error, "model", None), Model):
+                self._adopt(error.model)  # type: ignore[attr-defined]
+            raise
+        self._adopt(model)
         warn_unless_converged(model, type(self).__name__, 3)
+        return self
+
+    def _adopt(self, model: Model) -> None:
+        """Takes over what was learned."""
         self.model_ = model
         self.components_ = model.components
-        self.n_features_in_ = tuples.shape[2]
+        self.n_features_in_ = self.components_.shape[1]
         self.n_iter_ = model.outcome["iterations"]
         self.converged_, self.objective_, self.dual_gap_ = model.converged, model.objective, model.dual_gap
-        return self
+        self.status_ = model.status
 
     def transform(self, X: Any) -> Array:
         """The rows as the learned map gives them: Euclidean distances between the results are the learned ones."""
@@ -105,31 +121,8 @@ class Tuples(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             )
         return np.asarray(X @ self.components_.T)
 
-    def pair_distance(self, pairs: Any) -> Array:
-        """The learned distance of each pair."""
-        check_is_fitted(self)
-        formed = self._formed(pairs, 2)
-        return np.asarray(np.linalg.norm((formed[:, 0] - formed[:, 1]) @ self.components_.T, axis=1))
-
-    def pair_score(self, pairs: Any) -> Array:
-        """Minus the distance: larger is more similar."""
-        return -self.pair_distance(pairs)
-
-    def get_mahalanobis_matrix(self) -> Array:
-        """The matrix ``M`` of the squared distance ``(u - v)^T M (u - v)``."""
-        check_is_fitted(self)
-        return np.asarray(self.components_.T @ self.components_)
-
-    def get_metric(self) -> Callable[..., float]:
-        """The learned distance as a function of two rows; with ``squared=True`` its square."""
-        check_is_fitted(self)
-        components = self.components_
-
-        def metric(u: Any, v: Any, squared: bool = False) -> float:
-            length = float(np.sum((components @ (np.asarray(u) - np.asarray(v))) ** 2))
-            return length if squared else float(np.sqrt(length))
-
-        return metric
+    def _paired(self, pairs: Any) -> Array:
+        return self._formed(pairs, 2)
 
 
 class Pairs(Tuples):
@@ -154,9 +147,11 @@ class Pairs(Tuples):
                 "calibrate": True,
             }
 
-        self._learn(formed, told)
-        self.threshold_ = float(self.model_.description["classifier"]["pairs"]["threshold"])
-        return self
+        return self._learn(formed, told)
+
+    def _adopt(self, model: Model) -> None:
+        super()._adopt(model)
+        self.threshold_ = float(model.description["classifier"]["pairs"]["threshold"])
 
     @staticmethod
     def _signs(y: Any, count: int) -> npt.NDArray[Any]:
@@ -231,6 +226,7 @@ class Comparing(Tuples):
         return np.asarray(np.linalg.norm((a - b) @ self.components_.T, axis=1))
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class LipPairs(Pairs):
     """Lip^I from pairs, to a certified gap: dissimilar pairs are pushed apart, relative to the distance of similar ones.
 
@@ -247,34 +243,14 @@ class LipPairs(Pairs):
 
     _method = "lip-pairs"
 
-    def __init__(
-        self,
-        *,
-        c_rel: float = 0.2,
-        diameter: str = "mean",
-        euclid: float = 0.3,
-        tol: float = 1e-4,
-        max_iter: int = 2000,
-        preprocessor: Any = None,
-        scaling: str = "standard",
-        time_limit: float | None = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        callback: Callable[[dict[str, Any]], Any] | None = None,
-    ) -> None:
-        self.c_rel = c_rel
-        self.diameter = diameter
-        self.euclid = euclid
-        self.tol = tol
-        self.max_iter = max_iter
-        self.preprocessor = preprocessor
-        self.scaling = scaling
-        self.time_limit = time_limit
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.callback = callback
+    c_rel: float = 0.2
+    diameter: str = "mean"
+    euclid: float = 0.3
+    tol: float = 1e-4
+    max_iter: int = 2000
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class ITML(Pairs):
     """Information-theoretic metric learning: the distance nearest to the Euclidean one that keeps the bounds of pairs.
 
@@ -291,32 +267,13 @@ class ITML(Pairs):
 
     _method = "itml"
 
-    def __init__(
-        self,
-        *,
-        gamma: float = 1.0,
-        bounds: Any = None,
-        tol: float = 1e-3,
-        max_iter: int = 1000,
-        preprocessor: Any = None,
-        scaling: str = "standard",
-        time_limit: float | None = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        callback: Callable[[dict[str, Any]], Any] | None = None,
-    ) -> None:
-        self.gamma = gamma
-        self.bounds = bounds
-        self.tol = tol
-        self.max_iter = max_iter
-        self.preprocessor = preprocessor
-        self.scaling = scaling
-        self.time_limit = time_limit
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.callback = callback
+    gamma: float = 1.0
+    bounds: Any = None
+    tol: float = 1e-3
+    max_iter: int = 1000
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class LMMLTriplets(Comparing):
     """Large margin metric learning from triplets ``(a, b, c)``: ``a`` should be nearer to ``b`` than to ``c``.
 
@@ -330,28 +287,9 @@ class LMMLTriplets(Comparing):
     _method = "lmml"
     _size = 3
 
-    def __init__(
-        self,
-        *,
-        alpha: float = 1.0,
-        tol: float = 1e-6,
-        max_iter: int = 20_000,
-        preprocessor: Any = None,
-        scaling: str = "standard",
-        time_limit: float | None = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        callback: Callable[[dict[str, Any]], Any] | None = None,
-    ) -> None:
-        self.alpha = alpha
-        self.tol = tol
-        self.max_iter = max_iter
-        self.preprocessor = preprocessor
-        self.scaling = scaling
-        self.time_limit = time_limit
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.callback = callback
+    alpha: float = 1.0
+    tol: float = 1e-6
+    max_iter: int = 20_000
 
     def fit(self, triplets: Any, y: Any = None) -> Any:
         """Learns from triplets; there are no labels."""

@@ -26,9 +26,10 @@ from ._frames import class_name, labels_of, numbers_of
 Array = npt.NDArray[np.float64]
 
 
-def _labels(y: Any) -> tuple[list[str], npt.NDArray[np.uint32]]:
+def _sample(X: Any, y: Any, components: Any) -> tuple[Any, Any, Any]:
+    """Rows, labels and the factor of the distance, as the compiled module takes them."""
     classes, codes = labels_of(y)
-    return [class_name(c) for c in classes.tolist()], codes
+    return numbers_of(X), ([class_name(c) for c in classes.tolist()], codes), _factor(components)
 
 
 def _factor(components: Any) -> Array | None:
@@ -37,7 +38,7 @@ def _factor(components: Any) -> Array | None:
 
 def margins(X: Any, y: Any, components: Any = None) -> dict[str, Any]:
     """Margin, Lipschitz constant, diameters and margin ratios, with the pairs of rows that attain them."""
-    return dict(_lipmetric.margins(numbers_of(X), _labels(y), _factor(components)))
+    return dict(_lipmetric.margins(_sample(X, y, components)))
 
 
 def margin(X: Any, y: Any, components: Any = None) -> float:
@@ -54,7 +55,7 @@ def ratios(X: Any, y: Any, components: Any = None) -> dict[str, float]:
 def report(X: Any, y: Any, components: Any = None, *, delta: float | None = None, max_drop: int | None = None) -> dict[str, Any]:
     """Everything at once: margins, local ratios, the doubling dimension, learning bounds that hold with probability
     ``1 - delta``, and what leaving out up to ``max_drop`` rows does to them."""
-    return dict(_lipmetric.report(numbers_of(X), _labels(y), _factor(components), delta, max_drop))
+    return dict(_lipmetric.report(_sample(X, y, components), delta, max_drop))
 
 
 def page(
@@ -77,10 +78,9 @@ def page(
     >>> "<svg" in page(np.array([[0.0], [1.0], [4.0], [9.0]]), ["a", "a", "b", "b"])
     True
     """
-    rows = numbers_of(X)
-    names = [str(name) for name in getattr(X, "columns", [f"x{j + 1}" for j in range(rows.shape[1])])]
-    where = places(path, plots, plot_format)
-    return _lipmetric.margins_report(rows, _labels(y), _factor(components), names, source, where)
+    sample = _sample(X, y, components)
+    names = [str(name) for name in getattr(X, "columns", [f"x{j + 1}" for j in range(sample[0].shape[1])])]
+    return _lipmetric.margins_report(sample, names, source, places(path, plots, plot_format))
 
 
 def bounds(X: Any, y: Any, components: Any = None, *, delta: float | None = None) -> dict[str, Any] | None:
@@ -107,7 +107,7 @@ def extension(
 def learned_values(X: Any, y: Any, components: Any = None, *, constant: float) -> dict[str, Any]:
     """The cheapest values of the rows for their own classes, at a Lipschitz constant of the squared distance, by a linear
     program: ``slack`` is one less the value. With the multipliers that prove them."""
-    return dict(_lipmetric.learned_values(numbers_of(X), _labels(y), constant, _factor(components)))
+    return dict(_lipmetric.learned_values(_sample(X, y, components), constant))
 
 
 def radii(X: Any, y: Any, queries: Any, components: Any = None) -> tuple[npt.NDArray[Any], Array]:
@@ -119,7 +119,5 @@ def radii(X: Any, y: Any, queries: Any, components: Any = None) -> tuple[npt.NDA
     >>> radii(X, y, np.array([[1.0]]))
     (array(['a'], dtype='<U1'), array([1.]))
     """
-    classes, codes = labels_of(y)
-    names = [class_name(c) for c in classes.tolist()]
-    told = _lipmetric.radii(numbers_of(X), (names, codes), numbers_of(queries, "queries"), _factor(components))
-    return classes[told["code"]], told["radius"]
+    told = _lipmetric.radii(_sample(X, y, components), numbers_of(queries, "queries"))
+    return labels_of(y)[0][told["code"]], told["radius"]

@@ -29,6 +29,7 @@ def run(place, least):
     names = {}
     for block in found:
         exec(compile(block, place, "exec"), names)
+    return names
 
 
 def commands(text):
@@ -55,6 +56,21 @@ def small(command):
     return words, into
 
 
+def typed(place):
+    """The commands of a page."""
+    return commands((ROOT / place).read_text(encoding="utf-8"))
+
+
+def type_in(place, folder, program, made=small):
+    """Runs the commands of a page one after another, on little data unless something else is made of them."""
+    found = typed(place)
+    assert found
+    for words, into in map(made, found):
+        told = program(*words, cwd=folder)
+        if into is not None:
+            (folder / into).write_text(told)
+
+
 def echo_files(folder, program):
     """Files that the pages name: rows with a label of their own name, a column to ignore, rows without a label, models."""
     header, *rows = program("datasets", "export", "echo", cwd=folder).splitlines()[:41]
@@ -68,15 +84,77 @@ def echo_files(folder, program):
         program("fit", "cancer.csv", "--method", "lip-i", "--model", f"{name}.lip", cwd=folder)
 
 
-@pytest.mark.parametrize("page", ["README", "docs/choosing", "docs/compare", "docs/pictures", "docs/rivals", "docs/robustness"])
+def whole_files(folder, program):
+    """The bundled set that the first page works on."""
+    for name in ("patients", "new"):
+        program("datasets", "export", "cancer", "-o", f"{name}.csv", cwd=folder)
+
+
+def house_files(folder, _):
+    """Rows with a number to predict."""
+    rows = [f"{k % 7},{k % 11},{(k % 7) ** 2 + k / 100}" for k in range(60)]
+    (folder / "houses.csv").write_text("\n".join(["rooms,age,price", *rows]) + "\n")
+    (folder / "new.csv").write_text("\n".join(["rooms,age", *(row.rpartition(",")[0] for row in rows[:9])]) + "\n")
+
+
+def pair_files(folder, program):
+    """Rows with names, and pairs of them."""
+    header, *rows = program("datasets", "export", "echo", cwd=folder).splitlines()
+    kinds = [row.rpartition(",")[2] for row in rows]
+    named = [f"r{k},{row.rpartition(',')[0]}" for k, row in enumerate(rows)]
+    (folder / "rows.csv").write_text("\n".join(["name," + header.rpartition(",")[0], *named]) + "\n")
+    for at, name in enumerate(("pairs", "held-out", "asked")):
+        chosen = [(k, (k * 7 + at + 1) % len(rows)) for k in range(len(rows))]
+        lines = [f"r{i},r{j},{1 if kinds[i] == kinds[j] else -1}" for i, j in chosen if i != j]
+        (folder / f"{name}.csv").write_text("\n".join(lines) + "\n")
+
+
+#: What each page with commands finds in the folder where they are typed.
+PAGES = {
+    "README.md": echo_files,
+    "docs/choosing.md": echo_files,
+    "docs/compare.md": echo_files,
+    "docs/embeddings.md": None,
+    "docs/export.md": None,
+    "docs/function.md": echo_files,
+    "docs/index.md": whole_files,
+    "docs/pairs.md": pair_files,
+    "docs/pictures.md": echo_files,
+    "docs/regression.md": house_files,
+    "docs/rivals.md": echo_files,
+    "docs/robustness.md": echo_files,
+    "docs/smooth.md": echo_files,
+}
+
+
+@pytest.mark.parametrize("page", [page for page, files in PAGES.items() if files is not None])
 def test_what_the_pages_type_into_a_terminal_runs(tmp_path, program, page):
-    typed = commands((ROOT / f"{page}.md").read_text(encoding="utf-8"))
-    assert len(typed) >= 3
-    echo_files(tmp_path, program)
-    for words, into in map(small, typed):
-        told = program(*words, cwd=tmp_path)
-        if into is not None:
-            (tmp_path / into).write_text(told)
+    PAGES[page](tmp_path, program)
+    type_in(page, tmp_path, program)
+
+
+#: Pages whose blocks of Python are run, each by a test of its own.
+PYTHON = ["README", *(f"docs/{name}" for name in (
+    "embeddings", "export", "faq", "index", "pairs", "pictures", "python", "regression", "robustness", "scale",
+))]
+
+
+def test_every_block_of_every_page_is_run():
+    """Commands and Python here, SQL in test_export.py, Rust as a documentation test. Installations are not, nor what `make`
+    runs anyhow."""
+    for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
+        place, text = path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8")
+        kinds = {kind for kind in re.findall(r"^ *```(.*)$", text, flags=re.MULTILINE) if kind}
+        assert kinds <= {"console", "python", "sql", "rust"}, f"{place} has blocks of {kinds}"
+        assert "python" not in kinds or place.removesuffix(".md") in PYTHON, f"{place}: its Python is not run"
+        assert "sql" not in kinds or place == "docs/export.md", f"{place}: its SQL is not run"
+        assert "rust" not in kinds or place == "README.md", f"{place}: its Rust is not run"
+        assert bool(typed(place)) == (place in PAGES), f"{place}: its commands are not run, or it has none"
+        others = re.findall(r"^ *\$ (?!lipmetric )(.*)$", text, flags=re.MULTILINE)
+        known = ("pip install", "cargo install", "cargo run --release -- compare", "make test ")
+        wrong = [line for line in others if not line.startswith(known)]
+        wrong += re.findall(r"^    +lipmetric .*$", text, flags=re.MULTILINE)
+        assert not wrong, f"{place}: {wrong} is not run"
 
 
 def test_the_blocks_of_the_python_page_run_one_after_another(tmp_path, monkeypatch, capsys):
@@ -109,32 +187,16 @@ def test_the_blocks_on_regression_run(capsys):
     assert "AutoRegressor" in capsys.readouterr().out
 
 
-def test_the_page_on_pairs_runs(tmp_path, program, capsys):
-    header, *rows = program("datasets", "export", "echo", cwd=tmp_path).splitlines()
-    kinds = [row.rpartition(",")[2] for row in rows]
-    named = [f"r{k},{row.rpartition(',')[0]}" for k, row in enumerate(rows)]
-    (tmp_path / "rows.csv").write_text("\n".join(["name," + header.rpartition(",")[0], *named]) + "\n")
-    for at, name in enumerate(("pairs", "held-out", "asked")):
-        chosen = [(k, (k * 7 + at + 1) % len(rows)) for k in range(len(rows))]
-        lines = [f"r{i},r{j},{1 if kinds[i] == kinds[j] else -1}" for i, j in chosen if i != j]
-        (tmp_path / f"{name}.csv").write_text("\n".join(lines) + "\n")
-    typed = commands((ROOT / "docs" / "pairs.md").read_text(encoding="utf-8"))
-    assert len(typed) >= 3
-    for command in typed:
-        program(*command, cwd=tmp_path)
+def test_the_blocks_on_pairs_run(capsys):
     run("docs/pairs.md", 3)
     assert "of new comparisons hold" in capsys.readouterr().out
 
 
-def test_the_blocks_on_embeddings_run(tmp_path, monkeypatch, program, capsys):
+def test_the_page_on_embeddings_runs(tmp_path, monkeypatch, program, capsys):
     monkeypatch.chdir(tmp_path)
     run("docs/embeddings.md", 3)
     assert "held-out accuracy: raw" in capsys.readouterr().out
-    page = (ROOT / "docs" / "embeddings.md").read_text(encoding="utf-8")
-    typed = commands(page)
-    assert len(typed) >= 3
-    for command in typed:
-        program(*command, cwd=tmp_path)
+    type_in("docs/embeddings.md", tmp_path, program)
 
 
 def test_a_page_with_pictures_is_made_as_the_document_says(tmp_path, monkeypatch):
@@ -144,29 +206,9 @@ def test_a_page_with_pictures_is_made_as_the_document_says(tmp_path, monkeypatch
     assert "<svg" in (tmp_path / "cancer-figures" / "after.svg").read_text(encoding="utf-8")
 
 
-def test_every_command_in_the_documents_has_options_that_exist(program, tmp_path):
-    """Commands need data of their own; that each can be typed is told by the program's own help."""
-    pages = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-    typed = [(page.name, command) for page in pages for command in commands(page.read_text(encoding="utf-8"))]
-    assert len(typed) > 25
-    known = {}
-    for page, command in typed:
-        name = command[0]
-        if name not in known:
-            known[name] = program(name, "--help", cwd=tmp_path)
-        for option in (word.partition("=")[0] for word in command[1:] if word.startswith("--")):
-            assert re.search(rf"(?<![\w-]){option}(?![\w-])", known[name]), f"{page}: lipmetric {name} has no {option}"
-
-
-def test_the_first_page_runs_in_both_languages(tmp_path, monkeypatch, program, capsys):
+def test_the_blocks_of_the_first_page_run(tmp_path, monkeypatch, program, capsys):
     monkeypatch.chdir(tmp_path)
-    program("datasets", "export", "cancer", "-o", "patients.csv", cwd=tmp_path)
-    program("datasets", "export", "cancer", "-o", "new.csv", cwd=tmp_path)
-    page = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
-    typed = commands(page)
-    assert len(typed) >= 6
-    for command in typed:
-        program(*command, cwd=tmp_path)
+    whole_files(tmp_path, program)
     run("docs/index.md", 3)
     assert "benign" in capsys.readouterr().out
 
@@ -175,12 +217,8 @@ def test_the_page_on_vector_indexes_runs(tmp_path, monkeypatch, program, capsys)
     for library in ("faiss", "usearch", "hnswlib"):
         pytest.importorskip(library)
     monkeypatch.chdir(tmp_path)
-    page = (ROOT / "docs" / "export.md").read_text(encoding="utf-8")
-    for command in commands(page):
-        program(*command, cwd=tmp_path)
-    names = {}
-    for block in blocks(page):
-        exec(compile(block, "docs/export.md", "exec"), names)
+    type_in("docs/export.md", tmp_path, program, lambda words: (words, None))
+    names = run("docs/export.md", 3)
     assert len(names["read_map"](tmp_path / "patients.map.json")({})) == names["z"].shape[1]
     assert capsys.readouterr().out
 

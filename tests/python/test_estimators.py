@@ -2,9 +2,11 @@
 
 import inspect
 import pickle
+import re
 import subprocess
 import sys
 import textwrap
+import warnings
 
 import numpy as np
 import pytest
@@ -17,37 +19,14 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier as Reference
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import check_estimator
 
+import checks
 import lipmetric
-import lipmetric._tuples
+from checks import CHECKED, TUPLES, WEIGHTED
 from lipmetric._names import ESTIMATORS
 
 REGRESSORS = ["AGOPRegressor", "AutoRegressor", "KNeighborsRegressor", "MLKR"]
-# They learn from pairs, triplets or quadruplets of rows, which scikit-learn's checks do not give: see test_tuples.py.
-TUPLES = lipmetric._tuples.__all__
-LEARNERS = sorted(name for name in ESTIMATORS if name not in ("KNeighborsClassifier", *REGRESSORS, *TUPLES))
-WEIGHTED = [*LEARNERS, *(name for name in REGRESSORS if name != "KNeighborsRegressor")]
-
-#: The labels of these checks are random. The best metric of LMML is then zero, which it says instead of mapping all rows to one
-#: point.
-ZERO = dict.fromkeys(
-    [
-        "check_fit_score_takes_y",
-        "check_dtype_object",
-        "check_supervised_y_2d",
-        "check_fit_idempotent",
-        "check_sample_weights_list",
-    ],
-    "the best metric of random labels is zero",
-)
-
-#: A row of weight 2 counts twice in what is minimised. It is still one row: for the scaling, and among its neighbours.
-WEIGHTS = {
-    "check_sample_weight_equivalence_on_dense_data": "weights count while the distance is learned, rows are not repeated",
-    # Its name in older versions.
-    "check_sample_weights_invariance": "weights count while the distance is learned, rows are not repeated",
-}
+LEARNERS = sorted(name for name in WEIGHTED if name not in REGRESSORS)
 
 
 def make(name, **parameters):
@@ -55,14 +34,13 @@ def make(name, **parameters):
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("name", sorted(set(ESTIMATORS) - set(TUPLES)))
+@pytest.mark.parametrize("name", CHECKED)
 def test_the_checks_of_scikit_learn_pass(name):
-    expected = {**WEIGHTS, **(ZERO if name == "LMML" else {})} if name in WEIGHTED else {}
-    results = check_estimator(make(name), expected_failed_checks=expected, on_fail=None, on_skip=None)
+    results = checks.results(name)
     failed = [(r["check_name"], r["exception"]) for r in results if r["status"] == "failed"]
     assert not failed
     assert sum(r["status"] == "passed" for r in results) > 45
-    assert {r["check_name"] for r in results if r["status"] == "xfail"} <= set(expected)
+    assert {r["check_name"] for r in results if r["status"] == "xfail"} <= set(checks.expected(name))
 
 
 @pytest.mark.parametrize("name", sorted(ESTIMATORS))
@@ -116,6 +94,7 @@ def test_neighbours_are_those_of_scikit_learn(blobs):
     np.testing.assert_array_equal(rows, numbers)
     np.testing.assert_allclose(distances, expected, rtol=1e-9)
     np.testing.assert_allclose(ours.predict_proba(X + 0.1), theirs.predict_proba(X + 0.1), rtol=1e-9, atol=1e-12)
+    np.testing.assert_array_equal(ours.kneighbors(X, 2, return_distance=False), theirs.kneighbors(X, 2, return_distance=False))
 
 
 def test_pipelines_and_searches_take_the_estimators(blobs):
@@ -172,6 +151,32 @@ def test_a_fit_that_ends_early_says_so(two):
     with pytest.warns(ConvergenceWarning, match=r"Lip: stopped at the iteration limit; raise `max_iter`"):
         learner = lipmetric.Lip(max_iter=2).fit(X, y)
     assert learner.status_ == "iteration_limit"
+
+
+@pytest.mark.parametrize("name", [name for name in WEIGHTED if name != "Euclidean"])
+def test_ctrl_c_leaves_something_to_predict_with(blobs, name):
+    X, y = blobs
+
+    def pressed(_):
+        raise KeyboardInterrupt
+
+    learner = make(name, callback=pressed)
+    with warnings.catch_warnings(record=True) as said, pytest.raises(KeyboardInterrupt) as stop:
+        warnings.simplefilter("always")
+        learner.fit(X, y)
+    assert learner.status_ == "interrupted" and stop.value.model is learner.model_
+    assert learner.predict(X).shape == (90,) and np.isfinite(learner.transform(X)).all()
+    notes = learner.model_.outcome["notes"]
+    if any("nothing was learned" in note for note in notes):
+        assert [w.category for w in said] == [ConvergenceWarning] and "Euclidean" in str(said[0].message)
+        np.testing.assert_array_equal(learner.components_, lipmetric.Euclidean().fit(X, y).components_)
+
+
+def test_the_documentation_of_an_estimator_tells_of_every_parameter():
+    for name in CHECKED:
+        cls = getattr(lipmetric, name)
+        told = re.findall(r"^(\w+) : ", inspect.getdoc(cls).partition("Examples")[0], flags=re.MULTILINE)
+        assert sorted(told) == sorted(inspect.signature(cls).parameters), name
 
 
 def test_parameters_reach_the_method(two):

@@ -230,6 +230,11 @@ def test_pgvector_finds_our_neighbours(postgres, folder, program):
         assert {key: json.loads(v) for key, v in stored}.keys() == set(old["key"])
         for key, vector in stored[:10]:
             np.testing.assert_array_equal(np.array(json.loads(vector), dtype="f4"), z[old["key"].tolist().index(key)])
+        # The query of the page.
+        model.to_pgvector(old[features], connection, "patients", ids=old["key"])
+        (block,) = (b for b in re.findall(r"^```sql\n(.*?)^```$", PAGE, flags=re.M | re.S) if b.startswith("SELECT"))
+        nearest = connection.execute(block.replace("[0.1,0.2]", str(z[0].tolist()))).fetchall()
+        assert len(nearest) == 10 and nearest[0] == (old["key"][0], 0.0)
         connection.rollback()
         with pytest.raises(psycopg.errors.UndefinedTable):
             connection.execute("SELECT * FROM again")

@@ -1,6 +1,7 @@
 """Pairs, triplets and quadruplets: the conventions of metric-learn, and the figures of the library."""
 
 import pickle
+import warnings
 from functools import partial
 
 import numpy as np
@@ -167,3 +168,23 @@ def test_figures_against_metric_learn(made):
     theirs = metric_learn.ITML(max_iter=50, tol=1e-3, gamma=1.0).fit(X[pairs], y, bounds=[0.5, 4.0])
     ours = ITML(scaling="none", bounds=[0.5, 4.0], tol=1e-3, max_iter=50).fit(X[pairs], y)
     np.testing.assert_allclose(ours.get_mahalanobis_matrix(), theirs.get_mahalanobis_matrix(), rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize("learner", [LipPairs, ITML, LMMLTriplets, LMMLQuadruplets])
+def test_ctrl_c_leaves_a_metric_and_a_threshold(made, learner):
+    X, _, pairs, y, others, truth = made
+
+    def pressed(_):
+        raise KeyboardInterrupt
+
+    one = learner(preprocessor=X, callback=pressed)
+    of_pairs = learner in (LipPairs, ITML)
+    rng = np.random.default_rng(1)
+    known = (pairs, y) if of_pairs else (rng.permuted(np.tile(np.arange(120), (50, 1)), axis=1)[:, : one._size],)
+    with warnings.catch_warnings(), pytest.raises(KeyboardInterrupt) as stop:
+        warnings.simplefilter("ignore")
+        one.fit(*known)
+    assert one.status_ == "interrupted" and stop.value.model is one.model_
+    assert one.transform(X).shape[0] == 120
+    if of_pairs:
+        assert one.score(others, truth) > 0.6 and set(one.predict(others)) == {1, -1}

@@ -6,7 +6,7 @@ use crate::model::Model;
 use crate::pages::View;
 use crate::plain::{array, plain};
 use crate::rows::{Coded, Frame, Given, Numbers};
-use crate::run::{Watched, Watching};
+use crate::run::Watching;
 use lipmetric::data;
 use lipmetric::evaluate::accuracy_along;
 use lipmetric::helpers::Helpers;
@@ -109,13 +109,15 @@ fn start_on(preparation: &Preparation, mut factor: Matrix) -> PyResult<Metric> {
 ///
 /// `helpers` are other processes that hold the rows and compute passes over their pairs ([`Reached`]).
 ///
-/// Where Ctrl-C or the listener raises something, the best model so far is the exception's `model`.
+/// Where Ctrl-C or the listener raises something, the best model so far is the exception's `model` ([`Watched::model`]).
+///
+/// [`Watched::model`]: crate::run::Watched::model
 #[pyfunction]
 #[pyo3(signature = (rows, labels, asked, start=None, triplets=None, listener=None, weights=None, helpers=None))]
 #[expect(clippy::too_many_arguments, reason = "called by the package alone")]
 pub(crate) fn fit<'py>(
     py: Python<'py>,
-    rows: Given<'py>,
+    rows: Bound<'py, PyAny>,
     labels: Coded,
     asked: &str,
     start: Option<Numbers>,
@@ -126,31 +128,29 @@ pub(crate) fn fit<'py>(
 ) -> PyResult<Model> {
     let asked = Asked::read(asked)?;
     let spec = asked.spec()?;
-    let (preparation, rows) = rows.prepared(&asked.label, labels.0, (asked.fill, asked.scaling))?;
+    // Read once more where the fit is not waited for.
+    let read = || rows.extract::<Given<'_>>()?.prepared(&asked.label, labels.0.clone(), (asked.fill, asked.scaling));
+    let (preparation, prepared) = read()?;
     let start = start.map(|start| start_on(&preparation, start.0)).transpose()?;
     let helpers = helpers.map(|crew| Reached::new(py, crew)).transpose()?;
     let helpers = helpers.map(|reached| -> Arc<dyn Helpers> { Arc::new(reached) });
-    let (spec, watching) = (spec.clone(), asked.watching(listener));
-    let Watched { result, history, raised } = watching.run(py, move |observer, _| {
-        Recipe::new(&spec)
-            .prepared(asked.fill, asked.scaling)
-            .predicting(asked.classifier)
+    let (fill, scaling, classifier, certificate) = (asked.fill, asked.scaling, asked.classifier, asked.certificate);
+    let learned = spec.clone();
+    let watched = asked.watching(listener).run(py, move |observer, _| {
+        Recipe::new(&learned)
+            .prepared(fill, scaling)
+            .predicting(classifier)
             .starting_from(start.as_ref())
             .comparing(triplets.as_deref())
             .weighing(weights.as_deref())
-            .keeping_certificate(asked.certificate)
+            .keeping_certificate(certificate)
             .helped_by(helpers.as_ref())
-            .fit_prepared(preparation, rows, observer)
+            .fit_prepared(preparation, prepared, observer)
     })?;
-    match (result, raised) {
-        (Ok(model), None) => Ok(Model::fitted(model, history)),
-        (Ok(model), Some(error)) => {
-            error.value(py).setattr("model", Model::fitted(model, history))?;
-            Err(error)
-        }
-        (Err(_), Some(error)) => Err(error),
-        (Err(error), None) => Err(raise(error)),
-    }
+    watched.model(py, |left| {
+        let (preparation, rows) = read()?;
+        Recipe::new(spec).prepared(fill, scaling).predicting(classifier).stopped(preparation, rows, left).map_err(raise)
+    })
 }
 
 /// Metrics for a sequence of trade-offs, each given as a fraction of `c_max`, with the accuracy on rows that were held out in so

@@ -8,44 +8,57 @@ use lipmetric::lipschitz::values::{self, ValueOptions};
 use lipmetric::lipschitz::{
     Extension, Mahalanobis, Margins, Report, ReportOptions, SquaredMahalanobis, certified_radii,
 };
-use lipmetric::{Matrix, Metric, Result};
+use lipmetric::{Labels, Matrix, Metric, Result};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-pub(crate) fn metric(x: &Matrix, factor: Option<Numbers>) -> PyResult<Metric> {
+fn metric(x: &Matrix, factor: Option<Numbers>) -> PyResult<Metric> {
     factor.map_or_else(|| Ok(Metric::euclidean(x.cols())), |factor| Metric::new(factor.0).map_err(raise))
+}
+
+/// Labelled rows and the distance between them: `(x, labels, factor)`, the Euclidean distance where the factor is `None`.
+pub(crate) struct Sample {
+    pub(crate) x: Matrix,
+    pub(crate) labels: Labels,
+    pub(crate) metric: Metric,
+}
+
+impl<'py> FromPyObject<'_, 'py> for Sample {
+    type Error = PyErr;
+
+    fn extract(sample: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        let (x, labels, factor): (Numbers, Coded, Option<Numbers>) = sample.extract()?;
+        let metric = metric(&x.0, factor)?;
+        Ok(Self { x: x.0, labels: labels.0, metric })
+    }
+}
+
+impl Sample {
+    fn distances(&self) -> Result<Mahalanobis> {
+        Mahalanobis::new(&self.metric, &self.x)
+    }
 }
 
 /// Margin, diameters and their ratios.
 #[pyfunction]
-#[pyo3(signature = (x, labels, factor=None))]
-pub(crate) fn margins<'py>(
-    py: Python<'py>,
-    x: Numbers,
-    labels: Coded,
-    factor: Option<Numbers>,
-) -> PyResult<Bound<'py, PyAny>> {
-    let metric = metric(&x.0, factor)?;
-    plain(py, &released(py, None, || Margins::new(&Mahalanobis::new(&metric, &x.0)?, &labels.0))?)
+pub(crate) fn margins(py: Python<'_>, sample: Sample) -> PyResult<Bound<'_, PyAny>> {
+    plain(py, &released(py, None, || Margins::new(&sample.distances()?, &sample.labels))?)
 }
 
 /// Everything at once: margins, local ratios, the doubling dimension, learning bounds, the trade-off.
 #[pyfunction]
-#[pyo3(signature = (x, labels, factor=None, delta=None, max_drop=None))]
-pub(crate) fn report<'py>(
-    py: Python<'py>,
-    x: Numbers,
-    labels: Coded,
-    factor: Option<Numbers>,
+#[pyo3(signature = (sample, delta=None, max_drop=None))]
+pub(crate) fn report(
+    py: Python<'_>,
+    sample: Sample,
     delta: Option<f64>,
     max_drop: Option<usize>,
-) -> PyResult<Bound<'py, PyAny>> {
-    let metric = metric(&x.0, factor)?;
+) -> PyResult<Bound<'_, PyAny>> {
     let usual = ReportOptions::default();
     let options =
         ReportOptions { delta: delta.unwrap_or(usual.delta), max_drop: max_drop.unwrap_or(usual.max_drop), ..usual };
-    plain(py, &released(py, None, || Report::new(&Mahalanobis::new(&metric, &x.0)?, &labels.0, &options))?)
+    plain(py, &released(py, None, || Report::new(&sample.distances()?, &sample.labels, &options))?)
 }
 
 /// The Lipschitz extension of values on the sample to new rows, and its constant.
@@ -76,34 +89,19 @@ pub(crate) fn extend<'py>(
 
 /// The cheapest values of the rows for their own class at a Lipschitz constant (of squared distances), with their certificate.
 #[pyfunction]
-#[pyo3(signature = (x, labels, constant, factor=None))]
-pub(crate) fn learned_values<'py>(
-    py: Python<'py>,
-    x: Numbers,
-    labels: Coded,
-    constant: f64,
-    factor: Option<Numbers>,
-) -> PyResult<Bound<'py, PyAny>> {
-    let metric = metric(&x.0, factor)?;
+pub(crate) fn learned_values(py: Python<'_>, sample: Sample, constant: f64) -> PyResult<Bound<'_, PyAny>> {
     let options = ValueOptions { constant, ..ValueOptions::default() };
-    let learned =
-        released(py, None, || values::learned_values(&SquaredMahalanobis::new(&metric, &x.0)?, &labels.0, &options))?;
+    let learned = released(py, None, || {
+        let distances = SquaredMahalanobis::new(&sample.metric, &sample.x)?;
+        values::learned_values(&distances, &sample.labels, &options)
+    })?;
     plain(py, &learned)
 }
 
 /// The class of the nearest row for each query, and the radius within which it cannot change.
 #[pyfunction]
-#[pyo3(signature = (x, labels, queries, factor=None))]
-pub(crate) fn radii<'py>(
-    py: Python<'py>,
-    x: Numbers,
-    labels: Coded,
-    queries: Numbers,
-    factor: Option<Numbers>,
-) -> PyResult<Bound<'py, PyDict>> {
-    let metric = metric(&x.0, factor)?;
-    let certified =
-        released(py, None, || certified_radii(&Mahalanobis::new(&metric, &x.0)?.to(&queries.0)?, &labels.0))?;
+pub(crate) fn radii(py: Python<'_>, sample: Sample, queries: Numbers) -> PyResult<Bound<'_, PyDict>> {
+    let certified = released(py, None, || certified_radii(&sample.distances()?.to(&queries.0)?, &sample.labels))?;
     let out = PyDict::new(py);
     out.set_item("code", PyArray1::from_vec(py, certified.iter().map(|c| c.code).collect()))?;
     out.set_item("radius", PyArray1::from_vec(py, certified.iter().map(|c| c.radius).collect()))?;

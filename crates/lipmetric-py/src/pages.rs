@@ -1,7 +1,7 @@
 //! Pages with pictures, and where they go.
 
 use crate::failure::{raise_io, raise_json};
-use crate::rows::{Coded, Numbers};
+use crate::lipschitz::Sample;
 use crate::run::released;
 use lipmetric::lipschitz::{Mahalanobis, Report, ReportOptions};
 use lipmetric::model::TrainingRows;
@@ -94,22 +94,19 @@ impl View {
 
 /// A page about the margins of labelled rows, as they are, under the metric of a factor `L` or Euclid's.
 #[pyfunction]
-#[pyo3(signature = (x, labels, factor, names, source, places))]
 pub(crate) fn margins_report(
     py: Python<'_>,
-    x: Numbers,
-    labels: Coded,
-    factor: Option<Numbers>,
+    sample: Sample,
     names: Vec<String>,
     source: String,
     places: Places,
 ) -> PyResult<String> {
-    let distance = if factor.is_some() { "the learned distance" } else { "the Euclidean distance" };
-    let metric = crate::lipschitz::metric(&x.0, factor)?;
+    let Sample { x, labels, metric } = sample;
+    let distance = if metric.is_euclidean() { "the Euclidean distance" } else { "the learned distance" };
     written(places, || {
         released(py, None, || {
-            let report = Report::new(&Mahalanobis::new(&metric, &x.0)?, &labels.0, &ReportOptions::default())?;
-            let rows = TrainingRows::new(x.0, labels.0);
+            let report = Report::new(&Mahalanobis::new(&metric, &x)?, &labels, &ReportOptions::default())?;
+            let rows = TrainingRows::new(x, labels);
             let view = RowsView::of(&rows, &metric, &names)?;
             Ok(margins_page(&MarginsPage::of(source, distance, &rows.y, view, &report), &about()))
         })

@@ -5,10 +5,12 @@
 //! the best metric so far. After Ctrl-C nobody is kept waiting: work that does not end at once is left to end by itself.
 
 use crate::failure::raise;
+use crate::model::Model;
 use cpu_time::ProcessTime;
 use lipmetric::Result;
-use lipmetric::solver::{Budget, Halt, Observer, Progress};
-use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use lipmetric::solver::{Best, Budget, Halt, Observer, Progress};
+use lipmetric::{Error, Metric};
+use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -120,9 +122,10 @@ impl Observer for Messenger {
     }
 }
 
-/// Keeps the steps, and passes them on.
+/// Keeps the steps and the best metric so far, and passes the steps on.
 struct Recorder {
     inner: Messenger,
+    best: Best,
     history: Arc<Mutex<Vec<Progress>>>,
     seen: usize,
     every: usize,
@@ -149,12 +152,18 @@ impl Observer for Recorder {
     fn decided(&mut self, what: &str) {
         self.inner.decided(what);
     }
+
+    fn reached(&mut self, metric: &mut dyn FnMut() -> Option<Metric>) {
+        self.best.offer(metric);
+    }
 }
 
 /// What came of watched work.
 pub(crate) struct Watched<T> {
     pub(crate) result: Result<T>,
     pub(crate) history: Vec<Progress>,
+    /// The best metric that was offered until then.
+    pub(crate) best: Option<Metric>,
     /// What Ctrl-C or the listener raised meanwhile.
     pub(crate) raised: Option<PyErr>,
 }
@@ -166,6 +175,34 @@ impl<T> Watched<T> {
             Some(error) => Err(error),
             None => self.result.map_err(raise),
         }
+    }
+}
+
+impl Watched<lipmetric::Model> {
+    /// The model. Where Ctrl-C or the listener raised something, the best model so far is the exception's `model`. After Ctrl-C
+    /// there is always one: of a fit that was not waited for, or that had no result yet, it is what `stopped` makes of the best metric
+    /// that was offered, and the exception's `note` says what that is.
+    pub(crate) fn model(
+        self,
+        py: Python<'_>,
+        stopped: impl FnOnce((Halt, Option<Metric>)) -> PyResult<lipmetric::Model>,
+    ) -> PyResult<Model> {
+        let Some(error) = self.raised else {
+            return self.result.map_err(raise).map(|model| Model::fitted(model, self.history));
+        };
+        let value = error.value(py);
+        let model = match self.result {
+            Err(Error::Interrupted) if error.is_instance_of::<PyKeyboardInterrupt>(py) => {
+                stopped((Halt::Interrupted, self.best)).ok().inspect(|model| {
+                    let _ = value.setattr("note", model.outcome.notes.last());
+                })
+            }
+            result => result.ok(),
+        };
+        if let Some(model) = model {
+            value.setattr("model", Model::fitted(model, self.history))?;
+        }
+        Err(error)
     }
 }
 
@@ -190,8 +227,9 @@ impl Watching<'_> {
         let (sender, news) = channel();
         let stop = Arc::new(AtomicBool::new(false));
         let messenger = Messenger { stop: Arc::clone(&stop), news: listener.is_some().then_some(sender) };
-        let history = Arc::new(Mutex::new(Vec::new()));
-        let recorder = Recorder { inner: messenger.clone(), history: Arc::clone(&history), seen: 0, every: 1 };
+        let (history, best) = (Arc::new(Mutex::new(Vec::new())), Best::default());
+        let recorder =
+            Recorder { inner: messenger.clone(), history: Arc::clone(&history), best: best.clone(), seen: 0, every: 1 };
         let (done, finished) = sync_channel(1);
         let (result, raised) = py.detach(move || {
             let worker = std::thread::spawn(move || {
@@ -201,7 +239,7 @@ impl Watching<'_> {
             let (result, raised) = listen(&news, &finished, listener.as_ref(), &stop);
             match (result, &raised) {
                 (Some(result), _) => (result, raised),
-                (None, Some(_)) => (Err(lipmetric::Error::Interrupted), raised),
+                (None, Some(_)) => (Err(Error::Interrupted), raised),
                 (None, None) => match worker.join() {
                     Ok(()) => unreachable!("work that ends without a result has panicked"),
                     Err(panic) => std::panic::resume_unwind(panic),
@@ -209,7 +247,7 @@ impl Watching<'_> {
             }
         });
         let history = std::mem::take(&mut *history.lock().unwrap_or_else(PoisonError::into_inner));
-        Ok(Watched { result, history, raised })
+        Ok(Watched { result, history, best: best.take(), raised })
     }
 }
 

@@ -5,7 +5,6 @@ use crate::fit::Asked;
 use crate::model::Model;
 use crate::plain::plain;
 use crate::rows::Given;
-use crate::run::Watched;
 use lipmetric::Labels;
 use lipmetric::classify::{JudgedPairs, ThresholdRule};
 use lipmetric::data::{Pair, Quadruplet, Triplet};
@@ -27,38 +26,45 @@ pub(crate) struct Told {
     calibrate: bool,
 }
 
-/// Learns a metric from rows without labels.
+/// Learns a metric from rows without labels. What Ctrl-C raises has the best model so far as its `model`.
 #[pyfunction]
 #[pyo3(signature = (rows, told, asked, listener=None))]
 pub(crate) fn fit_told<'py>(
     py: Python<'py>,
-    rows: Given<'py>,
+    rows: Bound<'py, PyAny>,
     told: Told,
     asked: &str,
     listener: Option<Bound<'py, PyAny>>,
 ) -> PyResult<Model> {
     let asked = Asked::read(asked)?;
-    let spec = asked.spec()?.clone();
-    let labels = Labels::none(rows.shape().0);
-    let (preparation, rows) = rows.prepared(&asked.label, labels, (asked.fill, asked.scaling))?;
+    let spec = asked.spec()?;
+    // Read once more where the fit is not waited for.
+    let read = || {
+        let rows = rows.extract::<Given<'_>>()?;
+        let labels = Labels::none(rows.shape().0);
+        rows.prepared(&asked.label, labels, (asked.fill, asked.scaling))
+    };
+    let (preparation, prepared) = read()?;
     let pair = |(first, second, similar, strength): (usize, usize, bool, f64)| {
         let pair = if similar { Pair::similar(first, second) } else { Pair::dissimilar(first, second) };
         pair.with_strength(strength)
     };
     let pairs: Option<Vec<Pair>> = told.pairs.map(|pairs| pairs.into_iter().map(pair).collect());
-    let Watched { result, history, raised } = asked.watching(listener).run(py, move |observer, _| {
-        Recipe::new(&spec)
-            .pairing(pairs.as_deref())
+    let rule = told.calibrate.then(ThresholdRule::default);
+    let (learned, known) = (spec.clone(), pairs.clone());
+    let watched = asked.watching(listener).run(py, move |observer, _| {
+        Recipe::new(&learned)
+            .pairing(known.as_deref())
             .comparing(told.triplets.as_deref())
             .comparing_pairs(told.quadruplets.as_deref())
-            .thresholding(told.calibrate.then(ThresholdRule::default))
-            .fit_prepared(preparation, rows, observer)
+            .thresholding(rule)
+            .fit_prepared(preparation, prepared, observer)
     })?;
-    match (result, raised) {
-        (_, Some(error)) => Err(error),
-        (Ok(model), None) => Ok(Model::fitted(model, history)),
-        (Err(error), None) => Err(raise(error)),
-    }
+    watched.model(py, |left| {
+        let (preparation, rows) = read()?;
+        let recipe = Recipe::new(spec).prepared(asked.fill, asked.scaling).pairing(pairs.as_deref()).thresholding(rule);
+        recipe.stopped(preparation, rows, left).map_err(raise)
+    })
 }
 
 /// The threshold that a rule chooses on pairs (none: no rule, but this threshold), and what it is worth there.

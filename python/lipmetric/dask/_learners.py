@@ -176,16 +176,16 @@ class DaskLearner(MetricLearner):
 def described(local: type[MetricLearner], what: str) -> str:
     """What an estimator on a cluster is: the one for one machine, and how it differs."""
     first, _, rest = (local.__doc__ or "").partition("\n")
-    return f"{first} On a cluster of Dask.\n\n    {what} See docs/scale.md.\n{rest.partition('    Examples')[0]}".rstrip() + "\n"
+    return f"{first} On a cluster of Dask.\n\n{what} See docs/scale.md.\n{rest.partition('Examples')[0]}".rstrip() + "\n"
 
 
 class DaskLip(DaskLearner, Lip):
     __doc__ = described(
         Lip,
         "``fit`` takes Dask arrays and data frames. The client runs the solver and holds the rows; passes over all pairs run on the\n"
-        "    workers. What is learned is the same to the last bit as by :class:`lipmetric.Lip`. ``predict``, ``transform`` and the like\n"
-        "    answer Dask collections block by block, and anything else at once; ``to_local`` gives the estimator for one machine. Set\n"
-        "    ``client`` to use another than the current client of Dask.",
+        "workers. What is learned is the same to the last bit as by :class:`lipmetric.Lip`. ``predict``, ``transform`` and the like\n"
+        "answer Dask collections block by block, and anything else at once; ``to_local`` gives the estimator for one machine. Set\n"
+        "``client`` to use another than the current client of Dask.",
     )
     _local = Lip
 
@@ -194,7 +194,7 @@ class DaskAutoMetric(DaskLearner, AutoMetric):
     __doc__ = described(
         AutoMetric,
         "``fit`` takes Dask arrays and data frames, and does in the client what :class:`lipmetric.AutoMetric` does: of many rows it\n"
-        "    chooses on a sample, and judges the choice with all. Where Lip^D or Lip^I is fitted to all rows, passes over all pairs run\n"
-        "    on the workers. ``predict``, ``transform`` and the like answer Dask collections block by block.",
+        "chooses on a sample, and judges the choice with all. Where Lip^D or Lip^I is fitted to all rows, passes over all pairs run\n"
+        "on the workers. ``predict``, ``transform`` and the like answer Dask collections block by block.",
     )
     _local = AutoMetric

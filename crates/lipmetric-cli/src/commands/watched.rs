@@ -4,12 +4,10 @@
 use crate::failure::{Failure, Result};
 use crate::output::short;
 use crate::session::{self, Limit, Session};
-use lipmetric::classify::{K, Weights};
 use lipmetric::lipschitz::{Mahalanobis, Margins};
-use lipmetric::method::{Euclidean, Spec};
-use lipmetric::model::{ClassifierSpec, Recipe, TrainingRows};
-use lipmetric::prepare::Dataset;
-use lipmetric::solver::{Budget, Halt, Observer, Progress, Silent, Status};
+use lipmetric::model::{Recipe, TrainingRows};
+use lipmetric::prepare::{Dataset, Preparation};
+use lipmetric::solver::{Best, Budget, Halt, Observer, Progress, Status};
 use lipmetric::view::History;
 use lipmetric::{Labels, Matrix, Metric, Model};
 use lipmetric_io::checkpoint::{Checkpoint, Identity};
@@ -71,31 +69,20 @@ enum News {
     Measured(Box<lipmetric::Result<Measured>>),
 }
 
-/// The course of a fit, and the best metric that it has offered.
-#[derive(Default)]
-struct Course {
-    history: History,
-    best: Option<Metric>,
+fn locked(history: &Mutex<History>) -> MutexGuard<'_, History> {
+    history.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn locked(course: &Mutex<Course>) -> MutexGuard<'_, Course> {
-    course.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// So many times as long as it took to ask for the best metric it is not asked for again: a twentieth of the time, at most.
-const REST: u32 = 20;
-
-/// Passes everything on, and keeps the course of the fit.
+/// Passes everything on, and keeps the course of the fit and the best metric that it has offered.
 struct Felt<'p, O> {
-    course: &'p Mutex<Course>,
-    /// When the best metric may be asked for again.
-    next: Instant,
+    history: &'p Mutex<History>,
+    best: Best,
     inner: O,
 }
 
 impl<O: Observer> Observer for Felt<'_, O> {
     fn progress(&mut self, at: &Progress) -> ControlFlow<Halt> {
-        let _ = locked(self.course).history.progress(at);
+        let _ = locked(self.history).progress(at);
         self.inner.progress(at)
     }
 
@@ -104,15 +91,7 @@ impl<O: Observer> Observer for Felt<'_, O> {
     }
 
     fn reached(&mut self, metric: &mut dyn FnMut() -> Option<Metric>) {
-        let begun = Instant::now();
-        if begun < self.next {
-            return;
-        }
-        if let Some(metric) = metric() {
-            locked(self.course).best = Some(metric);
-        }
-        let now = Instant::now();
-        self.next = now + TICK + REST * (now - begun);
+        self.best.offer(metric);
     }
 }
 
@@ -160,12 +139,12 @@ pub(super) fn fit(
     session: &Session,
     finish: impl Fn(Watched) -> Result,
 ) -> Result {
-    let course = &Mutex::new(Course::default());
-    let felt = Felt { course, next: Instant::now(), inner: session.fit_observer() };
+    let (history, best) = (&Mutex::new(History::default()), Best::default());
+    let felt = Felt { history, best: best.clone(), inner: session.fit_observer() };
     let observer = Budget::new(limit.map(|l| l.left()), felt);
     let mut observer = Kept::open(checkpoint, observer, (recipe, data), session)?;
     let told = |model, margins| {
-        let history = locked(course).history.clone();
+        let history = locked(history).clone();
         finish(Watched { model, margins, history })
     };
     std::thread::scope(|scope| {
@@ -186,27 +165,26 @@ pub(super) fn fit(
             .spawn_scoped(scope, work)
             .map_err(|e| Failure::Failed(format!("cannot start a thread: {e}")))?;
         let clock = Clock { session, limit };
-        // Made as soon as the time is up, so that it is there when nobody waits any longer.
+        // Prepared as soon as the time is up, so that they are there when nobody waits any longer.
         let mut spare = None;
-        let fitted = match clock.wait(&news, || spare = Some(stand_in(recipe, data))) {
+        let instead = |spare: Option<Result<_>>, halt, best| -> Result<Arc<Model>> {
+            let (preparation, rows) = spare.unwrap_or_else(|| prepared(recipe, data))?;
+            Ok(Arc::new(recipe.stopped(preparation, rows, (halt, best))?))
+        };
+        let fitted = match clock.wait(&news, || spare = Some(prepared(recipe, data))) {
             Ok(News::Fitted(fitted)) => fitted,
             Ok(News::Measured(_)) | Err(None) => {
                 return Err(Failure::Failed("the fit ended without a result".to_owned()));
             }
             Err(Some(halt)) => {
-                let best = locked(course).best.take();
-                let spare = spare.take().unwrap_or_else(|| stand_in(recipe, data));
-                let model = spare.map(|model| instead(model, recipe, (halt, best)));
-                model.and_then(|model| told(Arc::new(model), Measured::default())).end()
+                let model = instead(spare.take(), halt, best.take());
+                model.and_then(|model| told(model, Measured::default())).end()
             }
         };
         let model = match fitted {
             Ok(model) => model,
             // Interrupted before there was anything to keep.
-            Err(lipmetric::Error::Interrupted) => {
-                let model = spare.take().unwrap_or_else(|| stand_in(recipe, data))?;
-                Arc::new(instead(model, recipe, (clock.halt(), None)))
-            }
+            Err(lipmetric::Error::Interrupted) => instead(spare.take(), clock.halt(), None)?,
             Err(e) => return Err(e.into()),
         };
         if news_of_early_end(&model) {
@@ -280,36 +258,13 @@ impl Clock<'_> {
     }
 }
 
-/// A model of the same rows with the Euclidean distance.
-fn stand_in(recipe: &Recipe<'_>, data: &Dataset) -> Result<Model> {
-    let euclidean: Spec = Euclidean::new().into();
-    let classifier = match recipe.classifier {
-        ClassifierSpec::Vote { k: K::Fixed(k), weights } => ClassifierSpec::Vote { k: K::Fixed(k), weights },
-        ClassifierSpec::Vote { weights, .. } => ClassifierSpec::Vote { k: K::Fixed(1), weights },
-        _ => ClassifierSpec::Vote { k: K::Fixed(1), weights: Weights::Uniform },
-    };
-    let plain = Recipe::new(&euclidean).prepared(recipe.fill, recipe.scaling).predicting(classifier);
-    Ok(plain.fit(data, None, &mut Silent)?)
-}
-
-/// The best metric of a method that is still at work, or the Euclidean distance where it has none yet.
-fn instead(mut model: Model, recipe: &Recipe<'_>, (halt, best): (Halt, Option<Metric>)) -> Model {
-    model.spec = recipe.spec.clone();
-    model.used = recipe.spec.clone();
-    model.outcome.status = if halt == Halt::Interrupted { Status::Interrupted } else { Status::TimeLimit };
-    // A metric of features whose scaling was chosen is none of these.
-    let scaled = !(recipe.scaling.is_auto() && matches!(recipe.spec, Spec::Auto(_)));
-    let note = match best.filter(|metric| scaled && metric.features() == model.metric.features()) {
-        Some(metric) => {
-            model.metric = metric;
-            "the fit was in the middle of a step that was not waited for: this is the best distance before it, and its figures are not known"
-        }
-        None => {
-            "the fit was stopped before the method had a first result: this is the Euclidean distance, nothing was learned"
-        }
-    };
-    model.outcome.notes.push(note.to_owned());
-    model
+/// The rows as a fit has them.
+fn prepared(recipe: &Recipe<'_>, data: &Dataset) -> Result<(Preparation, TrainingRows)> {
+    let scaling = recipe.scaling.unwrap_or_default();
+    let preparation = Preparation::fit(data.schema.clone(), &data.columns, None, recipe.fill, scaling)?;
+    let mut rows = TrainingRows::new(preparation.apply(&data.columns)?, data.labels.clone());
+    rows.lines.clone_from(&data.lines);
+    Ok((preparation, rows))
 }
 
 /// Margins and ratios of the training rows, under the metric and under the Euclidean distance.

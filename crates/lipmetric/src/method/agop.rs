@@ -119,7 +119,7 @@ impl Agop {
             observer.reached(&mut || Some(metric.clone()));
             let halt = observer.progress(&Progress { iteration: round, ..Progress::default() });
             let status = match halt {
-                ControlFlow::Break(halt) if round < rounds => stopped(halt),
+                ControlFlow::Break(halt) if round < rounds => Status::from(halt),
                 _ => Status::ClosedForm,
             };
             out.push(Fit::new(metric, Outcome::new(status, round).with_notes(notes)));
@@ -161,13 +161,6 @@ fn kept_rounds(observer: &mut dyn Observer, coordinates: usize) -> Vec<Matrix> {
     let kept = observer.kept(Agop::NAME).map_or_else(Vec::new, |kept| kept.numbers);
     let good = |m: &Matrix| m.cols() == coordinates && m.first_non_finite().is_none();
     if kept.iter().all(good) { kept } else { Vec::new() }
-}
-
-fn stopped(halt: Halt) -> Status {
-    match halt {
-        Halt::TimeLimit => Status::TimeLimit,
-        Halt::Interrupted => Status::Interrupted,
-    }
 }
 
 /// Rows to learn from, in coordinates of their own.
@@ -324,7 +317,7 @@ impl Method for Agop {
         let fits = self.fits(data, &frame, &machine, (rounds, notes), observer)?;
         let mut last = fits.into_iter().last().ok_or_else(|| Error::data("no round could be done"))?;
         if let Some(halt) = halt {
-            last.outcome.status = stopped(halt);
+            last.outcome.status = Status::from(halt);
         }
         Ok(last)
     }

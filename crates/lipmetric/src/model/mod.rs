@@ -6,6 +6,7 @@
 //! | `predictor` | [`Predictor`]: a model made ready, for many batches |
 //! | `rows` | [`Rows`]: what a model can be asked about, a table or a matrix |
 //! | `recipe` | [`Recipe`]: how a model is fitted |
+//! | `stopped` | what stands in for a fit that is not waited for |
 //! | `foresee` | [`Foreseen`]: how large a fit will be, before it begins |
 //! | `classifier` | [`Classifier`]: which function of the mapped rows predicts; what any of them must answer |
 //! | `vote` | the vote of the nearest rows |
@@ -33,6 +34,7 @@ mod recipe;
 mod rows;
 mod smooth;
 mod sparse;
+mod stopped;
 mod vote;
 
 pub use classifier::{Certified, Classifier, ClassifierSpec};

@@ -80,13 +80,13 @@ impl std::fmt::Display for Pairing {
 }
 
 /// The distances of pairs of mapped rows.
-fn distances(mapped: &Matrix, pairs: impl Iterator<Item = [usize; 2]>) -> Vec<f64> {
+pub(super) fn distances(mapped: &Matrix, pairs: impl Iterator<Item = [usize; 2]>) -> Vec<f64> {
     let squared = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(x, y)| (x - y) * (x - y)).sum::<f64>();
     pairs.map(|[i, j]| squared(mapped.row(i), mapped.row(j)).sqrt()).collect()
 }
 
 /// A threshold and what it is worth, on pairs of these distances.
-fn choose(distances: &[f64], pairs: &[Pair], rule: ThresholdRule) -> Result<PairScores> {
+pub(super) fn choose(distances: &[f64], pairs: &[Pair], rule: ThresholdRule) -> Result<PairScores> {
     let similar: Vec<bool> = pairs.iter().map(|p| p.similar).collect();
     let strengths: Vec<f64> = pairs.iter().map(|p| p.strength).collect();
     let judged = JudgedPairs::new(distances, &similar)?.weighing(&strengths);

@@ -252,12 +252,7 @@ impl<'a> Recipe<'a> {
         if let Some(pairs) = self.pairs {
             notes.push(format!("learned from {} given pairs, not from the labels", pairs.len()));
         }
-        if let Some(scale) = preparation.rescaled() {
-            notes.push(format!(
-                "all features were divided by {scale:e}, a power of two: their squares leave the range of floating point. Which rows \
-                 are nearest stays the same; distances and the objective are those of the divided features"
-            ));
-        }
+        notes.extend(rescaled_note(&preparation));
         let used = self.spec.used(&training)?;
         let learned = Provenance { spec: self.spec.clone(), used, outcome: fit.outcome };
         let classes = (y.classes().to_vec(), y.counts());
@@ -362,4 +357,13 @@ impl<'a> Recipe<'a> {
         };
         Ok((fit, Voting { k, weights }))
     }
+}
+
+/// Says so where the features were divided to stay in the range of numbers.
+pub(super) fn rescaled_note(preparation: &Preparation) -> Option<String> {
+    let scale = preparation.rescaled()?;
+    Some(format!(
+        "all features were divided by {scale:e}, a power of two: their squares leave the range of floating point. Which rows are \
+         nearest stays the same; distances and the objective are those of the divided features"
+    ))
 }

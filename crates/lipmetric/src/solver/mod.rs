@@ -12,7 +12,7 @@ mod status;
 mod stop;
 pub(crate) mod working_set;
 
-pub use observe::{Budget, Halt, Kept, Observer, Progress, Silent};
+pub use observe::{Best, Budget, Halt, Kept, Observer, Progress, Silent};
 pub(crate) use observe::{Fleeting, Timed, Translated, row};
 pub(crate) use report::Solution;
 pub use status::Status;

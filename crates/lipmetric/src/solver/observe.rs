@@ -1,5 +1,6 @@
 use crate::{Matrix, Metric};
 use std::ops::ControlFlow;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Where a fit stands. Figures that a method does not have are `None`.
@@ -146,6 +147,40 @@ impl<O: Observer> Observer for Budget<O> {
     }
 
     keeps_in!(inner);
+}
+
+/// So many times as long as it took to ask for the best metric it is not asked for again: a twentieth of the time, at most.
+const REST: u32 = 20;
+/// And not sooner than this.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// Keeps the best metric that a fit has offered ([`Observer::reached`]), for whoever may not wait for its end. Clones share it.
+#[derive(Debug, Clone, Default)]
+pub struct Best {
+    metric: Arc<Mutex<Option<Metric>>>,
+    /// When it may be asked for again.
+    next: Option<Instant>,
+}
+
+impl Best {
+    /// Asks for the best metric so far, unless that was done just now.
+    pub fn offer(&mut self, metric: &mut dyn FnMut() -> Option<Metric>) {
+        let begun = Instant::now();
+        if self.next.is_some_and(|next| begun < next) {
+            return;
+        }
+        if let Some(metric) = metric() {
+            *self.metric.lock().unwrap_or_else(PoisonError::into_inner) = Some(metric);
+        }
+        let now = Instant::now();
+        self.next = Some(now + PAUSE + REST * (now - begun));
+    }
+
+    /// The best metric that was offered.
+    #[must_use]
+    pub fn take(&self) -> Option<Metric> {
+        self.metric.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
 }
 
 /// The clock of a fit: tells another observer the seconds since this one was made.

@@ -28,6 +28,15 @@ pub enum Status {
     Inconsistent,
 }
 
+impl From<super::Halt> for Status {
+    fn from(halt: super::Halt) -> Self {
+        match halt {
+            super::Halt::TimeLimit => Self::TimeLimit,
+            super::Halt::Interrupted => Self::Interrupted,
+        }
+    }
+}
+
 impl Status {
     /// Whether the fit did what was asked of it.
     #[must_use]

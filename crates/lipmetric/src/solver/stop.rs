@@ -55,10 +55,8 @@ impl Termination {
         if self.gap.is_some_and(|gap| gap <= tolerance) {
             return Some(Status::Optimal);
         }
-        match self.halt {
-            Some(Halt::TimeLimit) => return Some(Status::TimeLimit),
-            Some(Halt::Interrupted) => return Some(Status::Interrupted),
-            None => (),
+        if let Some(halt) = self.halt {
+            return Some(halt.into());
         }
         let rest = [
             (self.stalled, Status::Stalled),
