@@ -9,6 +9,10 @@ use super::sites::{View, ratio};
 /// How far a supporting row may have the lesser term at the point that is found, as a part of the step to it.
 const TOLERANCE: f64 = 1e-11;
 
+/// Inequalities that contradict each other have no common point within this many times the distance of the farthest of them, but
+/// for rounding: there is none.
+const CONTRADICTED: f64 = 1e9;
+
 /// The nearest point at which a row of another class has the least term.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Crossing {
@@ -182,7 +186,7 @@ impl Cell<'_> {
                 return (radius, Some(program.point().to_vec()));
             }
             if let Added::Impossible(proof) = program.add(i, normal, bound) {
-                return (self.certified(&proof), None);
+                return (self.without_points(&proof), None);
             }
         }
         (self.certified(&program.multipliers()), None)
@@ -223,6 +227,14 @@ impl Cell<'_> {
         }
         normal.iter_mut().for_each(|v| *v /= size);
         (normal, self.view.gap(i, self.j) / size + self.beyond, size)
+    }
+
+    /// How far a cell is whose inequalities contradict each other with these multipliers. Their normals add up to zero, and what
+    /// rounding leaves of the sum puts the cell a finite way off, ever farther than all numbers here: it has no points.
+    fn without_points(&self, proof: &[(usize, f64)]) -> f64 {
+        let far = self.certified(proof);
+        let most = proof.iter().fold(0.0, |most: f64, &(i, _)| self.constraint(i).1.abs().max(most));
+        if far > CONTRADICTED * most { f64::INFINITY } else { far }
     }
 
     /// The distance to the sum of the inequalities with these multipliers, from below.
