@@ -363,7 +363,7 @@ class LipRobust(MetricLearner):
         Decides what is random, or which rows are held out together: a number or a generator of NumPy; None is 0.
     triplet_seed : int, default=0
         Decides the held-out rows.
-    max_iter : int | None, default=120
+    max_iter : int | None, default=300
         Steps, at most; they get smaller towards the last one.
     classifier : Any, default='nearest'
         What predicts: `"nearest"`, the vote of the nearest training rows; `"extension"`, the paper's function;
@@ -414,7 +414,7 @@ class LipRobust(MetricLearner):
         init: Any = 'auto',
         random_state: Any = None,
         triplet_seed: int = 0,
-        max_iter: int | None = 120,
+        max_iter: int | None = 300,
         classifier: Any = 'nearest',
         k: int | str = 1,
         weights: str = 'uniform',
