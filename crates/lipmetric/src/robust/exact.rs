@@ -9,8 +9,7 @@ use super::sites::{View, ratio};
 /// How far a supporting row may have the lesser term at the point that is found, as a part of the step to it.
 const TOLERANCE: f64 = 1e-11;
 
-/// Inequalities that contradict each other have no common point within this many times the distance of the farthest of them, but
-/// for rounding: there is none.
+/// Inequalities that have no common point within this many times the distance of the farthest of them contradict each other.
 const CONTRADICTED: f64 = 1e9;
 
 /// The nearest point at which a row of another class has the least term.
@@ -183,10 +182,10 @@ impl Cell<'_> {
             if program.holds(i) || short <= TOLERANCE * length.max(f64::MIN_POSITIVE) {
                 // The least term is not below that of row `j`: the point is in the cell.
                 let radius = self.certified(&program.multipliers());
-                return (radius, Some(program.point().to_vec()));
+                return (radius, radius.is_finite().then(|| program.point().to_vec()));
             }
             if let Added::Impossible(proof) = program.add(i, normal, bound) {
-                return (self.without_points(&proof), None);
+                return (self.certified(&proof), None);
             }
         }
         (self.certified(&program.multipliers()), None)
@@ -229,21 +228,15 @@ impl Cell<'_> {
         (normal, self.view.gap(i, self.j) / size + self.beyond, size)
     }
 
-    /// How far a cell is whose inequalities contradict each other with these multipliers. Their normals add up to zero, and what
-    /// rounding leaves of the sum puts the cell a finite way off, ever farther than all numbers here: it has no points.
-    fn without_points(&self, proof: &[(usize, f64)]) -> f64 {
-        let far = self.certified(proof);
-        let most = proof.iter().fold(0.0, |most: f64, &(i, _)| self.constraint(i).1.abs().max(most));
-        if far > CONTRADICTED * most { f64::INFINITY } else { far }
-    }
-
-    /// The distance to the sum of the inequalities with these multipliers, from below.
+    /// The distance to the sum of the inequalities with these multipliers, from below. Where they contradict each other the normals add
+    /// up to zero but for rounding, and the cell has no points: it is infinitely far.
     fn certified(&self, multipliers: &[(usize, f64)]) -> f64 {
         let view = self.view;
         let mut sum = vec![0.0; view.sites().gradient(self.j).len()];
-        let (mut bound, mut size_of_terms, mut off) = (0.0, 0.0, 0.0);
+        let (mut bound, mut size_of_terms, mut off, mut farthest) = (0.0, 0.0, 0.0, 0.0_f64);
         for &(i, multiplier) in multipliers {
-            let (normal, _, size) = self.constraint(i);
+            let (normal, distance, size) = self.constraint(i);
+            farthest = farthest.max(distance.abs());
             let scaled = multiplier / size;
             let term = scaled * (view.low[self.j] - view.high[i]);
             bound += term;
@@ -254,10 +247,10 @@ impl Cell<'_> {
         let terms = (multipliers.len() + sum.len() + 8) as f64;
         let bound = bound - terms * f64::EPSILON * size_of_terms;
         if bound <= 0.0 {
-            0.0
-        } else {
-            ratio(bound, self.norm().dual(sum.iter().copied()) * (1.0 + terms * f64::EPSILON) + off)
+            return 0.0;
         }
+        let far = ratio(bound, self.norm().dual(sum.iter().copied()) * (1.0 + terms * f64::EPSILON) + off);
+        if far > CONTRADICTED * farthest { f64::INFINITY } else { far }
     }
 }
 
