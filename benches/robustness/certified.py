@@ -1,7 +1,8 @@
-"""certified.py digits|fashion [PROGRAM] [--rows N] [--repeats N] [--methods NAMES] [--save FILE]  ->  Markdown: certified accuracy of 1-NN at several radii.
+"""certified.py digits|fashion [PROGRAM] [--rows N] [--repeats N] [--methods NAMES] [--queries N] [--held-out] [--save FILE]  ->  Markdown: certified accuracy of 1-NN at several radii.
 
 digits: scikit-learn's, 60 % of each class to train, several splits. fashion: Fashion-MNIST (Debian's package
-dataset-fashion-mnist), the first N training rows (10,000), the first 1,000 test rows of a shuffle with seed 42. Features are
+dataset-fashion-mnist), the first N training rows (10,000), the first 1,000 test rows (--queries) of a shuffle with seed 42; with
+--held-out, the training rows that follow the first N in the place of the test rows: settings are chosen by these. Features are
 scaled to 0 to 1. Radii (--kind bound or exact) in l2 on the scaled features. On Fashion-MNIST, NCA and LMNN learn a map to 50
 dimensions in at most 50 steps. With several splits a second table has the difference of each method to Lip^rob on the same
 splits, and its standard error. With one test set the standard error is that of the mean over its rows. What is in FILE is not
@@ -21,6 +22,8 @@ parser = argparse.ArgumentParser()
 parser.add_argument("data", choices=["digits", "fashion"])
 parser.add_argument("program", nargs="?", default="target/release/lipmetric")
 parser.add_argument("--rows", type=int, default=10_000)
+parser.add_argument("--queries", type=int, default=1000)
+parser.add_argument("--held-out", action="store_true")
 parser.add_argument("--repeats", type=int, default=5)
 parser.add_argument("--kind", default="bound", choices=["bound", "exact"])
 parser.add_argument("--methods", default="Euclid,NCA,LMNN,ARML,Lip^rob")
@@ -46,8 +49,12 @@ def parts(seed):
         rows = [[*x, y] for x, y in zip(data.data, data.target)]
         train, test = (np.array(part) for part in halves(rows, seed))
         return train[:, :-1], train[:, -1].astype(int), test[:, :-1], test[:, -1].astype(int)
-    (x, y), (test, truth) = fashion("train"), fashion("t10k")
-    order = np.random.RandomState(42).permutation(len(test))[:1000]
+    x, y = fashion("train")
+    if args.held_out:
+        judged = slice(args.rows, args.rows + args.queries)
+        return x[: args.rows], y[: args.rows], x[judged], y[judged]
+    test, truth = fashion("t10k")
+    order = np.random.RandomState(42).permutation(len(test))[: args.queries]
     return x[: args.rows], y[: args.rows], test[order], truth[order]
 
 
@@ -75,7 +82,8 @@ with tempfile.TemporaryDirectory() as folder:
         write(folder / "train.csv", x, y)
         write(folder / "test.csv", test, truth)
         for name in args.methods.split(","):
-            key = (args.data, args.kind, len(x), name, seed)
+            judged = ["held out"] * args.held_out + [len(test)] * (args.data == "fashion")
+            key = (args.data, args.kind, len(x), name, seed, *judged)
             result = known.get(key) or outcome(name, folder, truth)
             if args.save and key not in known:
                 with open(args.save, "a") as out:

@@ -27,7 +27,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from ._core import Model, ask, counterfactuals_of, fit_native, mapped, request_for, warn_unless_converged
+from ._core import Model, ask, certified_of, counterfactuals_of, fit_native, mapped, request_for, warn_unless_converged
 from ._frames import chosen_rows, class_name, columns_of, is_frame, is_single, label_name
 from ._parameters import parameters_of, threads_of, to_spec
 
@@ -400,6 +400,15 @@ class MetricLearner(Mapping, Predicting):
         rows = self._rows(X)
         unseen, threads = getattr(self, "unseen", "error"), threads_of(self.n_jobs)
         return np.asarray(ask(self._native.radii, rows, (norm, space, kind), unseen, threads)[1])
+
+    def certified_accuracy(
+        self, X: Any, y: Any, radii: Any, *, norm: str = "l2", space: str = "prepared", kind: str = "bound"
+    ) -> Array:
+        """For each of some radii, the share of the rows that are predicted correctly and stay so within it; see
+        :meth:`lipmetric.Model.certified_accuracy`."""
+        rows, ball = self._rows(X), (norm, space, kind)
+        unseen, threads = getattr(self, "unseen", "error"), threads_of(self.n_jobs)
+        return certified_of(self._native, rows, ball, unseen, threads, self.classes_, y, radii)
 
     def counterfactual(self, X: Any, *, norm: str = "l2", space: str = "input") -> dict[str, Any]:
         """The nearest row of another class for each row; see :meth:`lipmetric.Model.counterfactuals`."""

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _lipmetric, datasets
-from ._core import Callback, Drawn, listening, request_for
+from ._core import Callback, Drawn, lengths, listening, request_for
 from ._frames import class_name, labels_of, rows_of
 from ._parameters import base_spec, call, threads_of, to_json, to_spec
 
@@ -20,9 +20,12 @@ class Comparison(Drawn):
     ``accuracy[d, m, s]`` is the accuracy on data set ``d`` of method ``m`` in split ``s``; NaN where it could not be fitted,
     for the reason in ``refusals``. ``analysis`` has the tests of the differences. ``report`` draws the table with bars, every
     split, and ranks with the critical-difference diagram.
+
+    ``certified[d, m, s, r]`` is the certified accuracy at ``radii[r]``: the share of the test rows that are predicted correctly and
+    stay so, whatever is done to them within the radius. With ``rank_by``, ``accuracy`` is the one at that radius.
     """
 
-    def __init__(self, found: Mapping[str, Any], view: Any) -> None:
+    def __init__(self, found: Mapping[str, Any], view: Any, radii: Sequence[float] = ()) -> None:
         self._view = view
         self.datasets: list[str] = list(found["subjects"])
         self.methods: list[str] = list(found["methods"])
@@ -32,6 +35,8 @@ class Comparison(Drawn):
         self.best: npt.NDArray[np.bool_] = np.array(found["best"], dtype=bool)
         self.accuracy: npt.NDArray[np.float64] = np.full((len(self.datasets), len(self.methods), self.repeats), np.nan)
         self.fit_seconds: npt.NDArray[np.float64] = np.full((len(self.datasets), len(self.methods)), np.nan)
+        self.radii: list[float] = list(radii)
+        self.certified: npt.NDArray[np.float64] = np.full((*self.accuracy.shape, len(self.radii)), np.nan)
         self.refusals: dict[tuple[str, str], str] = {}
         for d, row in enumerate(found["cells"]):
             for m, cell in enumerate(row):
@@ -39,6 +44,7 @@ class Comparison(Drawn):
                     self.refusals[self.datasets[d], self.methods[m]] = cell["refusal"]
                 else:
                     self.accuracy[d, m] = cell["accuracy"]
+                    self.certified[d, m] = np.reshape(cell["certified"], self.certified[d, m].shape)
                     self.fit_seconds[d, m] = cell["fit_seconds"]
 
     def __getstate__(self) -> dict[str, Any]:
@@ -86,6 +92,10 @@ def compare(
     random_state: int = 0,
     against: str | None = None,
     level: float = 0.05,
+    radii: Sequence[float] = (),
+    norm: str = "l2",
+    space: str = "prepared",
+    rank_by: float | None = None,
     n_jobs: int | None = None,
     time_limit: float | None = None,
     verbose: int = 0,
@@ -96,10 +106,16 @@ def compare(
     ``data`` maps names to ``(X, y)``, or lists bundled data sets (all of them if it is not given). ``methods`` lists names, or
     maps a name of your own to what :func:`lipmetric.fit` would be given: ``{"3-NN": {"method": "nn", "k": 3}}``.
 
+    ``radii`` asks for the certified accuracy at each of these radii, in ``norm`` and measured in ``space`` as in
+    :meth:`lipmetric.Model.radii`. ``rank_by``, one of them, judges the methods by that accuracy in place of the plain one.
+
     >>> import lipmetric
     >>> found = lipmetric.compare(["haberman"], ["nn", "lip-d"], repeats=2)
     >>> found.mean.shape, found.repeats
     ((1, 2), 2)
+    >>> found = lipmetric.compare(["echo"], ["nn", "arml"], repeats=2, radii=[0, 0.2], rank_by=0.2)
+    >>> found.certified.shape, bool((found.accuracy == found.certified[..., 1]).all())
+    ((1, 2, 2, 2), True)
     """
     if data is None:
         data = datasets.names()
@@ -114,6 +130,10 @@ def compare(
         classes, codes = labels_of(y)
         subjects.append((name, rows_of(X), ([class_name(c) for c in classes.tolist()], codes)))
     asked = [(name, _request(dict(given))) for name, given in methods.items()]
+    radii = lengths(radii)
+    if rank_by is not None and not radii:
+        raise ValueError("`rank_by`: it is one of `radii`; give these, too")
+    certified = {"radii": radii, "norm": norm, "space": space, "rank_by": rank_by} if radii else None
     terms = to_json(
         {
             "train_fraction": train_fraction,
@@ -123,10 +143,11 @@ def compare(
             "level": level,
             "threads": threads_of(n_jobs),
             "time_limit": time_limit,
+            "certified": certified,
         }
     )
     with listening(verbose, callback) as listener:
-        return Comparison(*call(_lipmetric.compare, subjects, asked, terms, listener))
+        return Comparison(*call(_lipmetric.compare, subjects, asked, terms, listener), radii)
 
 
 def _request(given: dict[str, Any]) -> str:

@@ -371,6 +371,27 @@ class Model:
         """
         return np.asarray(ask(self._native.radii, rows_of(X), (norm, space, kind), unseen)[1])
 
+    def certified_accuracy(
+        self,
+        X: Any,
+        y: Any,
+        radii: Sequence[float],
+        *,
+        norm: str = "l2",
+        space: str = "prepared",
+        kind: str = "bound",
+        unseen: str = "error",
+    ) -> Array:
+        """For each of some radii, the share of the rows that are predicted correctly and stay so, whatever is done to them within
+        the radius; ``norm``, ``space`` and ``kind`` are those of :meth:`radii`. At 0 it is the plain accuracy.
+
+        >>> import lipmetric
+        >>> X, y = lipmetric.datasets.load_haberman()
+        >>> lipmetric.fit(X[::2], y[::2], method="nn").certified_accuracy(X[1::2], y[1::2], [0, 0.1, 0.2]).shape
+        (3,)
+        """
+        return certified_of(self._native, rows_of(X), (norm, space, kind), unseen, None, self.classes, y, radii)
+
     def counterfactuals(self, X: Any, *, norm: str = "l2", space: str = "input", unseen: str = "error") -> dict[str, Any]:
         """The nearest row of another class for each row, where only numbers change: ``classes``, ``distance``, ``rows`` and
         ``changes``, with a column for each feature. ``norm`` is ``"l2"``, ``"linf"`` or ``"l1"``. NaN stands for features that are no numbers; where no change gives
@@ -444,6 +465,31 @@ class Model:
         from ._html import model_html
 
         return model_html(self)
+
+
+def lengths(radii: Any) -> list[float]:
+    """Radii as the module takes them."""
+    if isinstance(radii, str) or np.ndim(radii) != 1:
+        raise ValueError(f"`radii`: {radii!r} is no list of lengths; give numbers of 0 or more, such as [0, 0.1]")
+    return [float(radius) for radius in radii]
+
+
+def certified_of(
+    native: Any, rows: Any, ball: tuple[str, str, str], unseen: str, threads: int | None, classes: Any, y: Any, radii: Any
+) -> Array:
+    """The certified accuracy at each radius."""
+    at = np.array(lengths(radii))
+    wrong = at[~((at >= 0) & (at < np.inf))]
+    if len(wrong) > 0:
+        raise ValueError(f"`radii`: {wrong[0]} is not a length: give numbers of 0 or more")
+    codes, radius = ask(native.radii, rows, ball, unseen, threads)
+    truth = np.asarray(y)
+    if truth.shape != codes.shape:
+        raise ValueError(f"`y`: {truth.shape} labels for {len(codes)} rows; give one for each row")
+    if len(codes) == 0:
+        raise ValueError("`X`: a certified accuracy needs one row at least")
+    right = np.asarray(classes)[codes] == truth
+    return np.asarray((right[:, None] & ((radius[:, None] > at) | (at == 0))).mean(axis=0))
 
 
 def counterfactuals_of(

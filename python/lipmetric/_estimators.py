@@ -324,7 +324,7 @@ class LipRobust(Voting, MetricLearner):
         Decides what is random, or which rows are held out together: a number or a generator of NumPy; None is 0.
     triplet_seed : int, default=0
         Decides the held-out rows.
-    max_iter : int | None, default=120
+    max_iter : int | None, default=300
         Steps, at most; they get smaller towards the last one.
     warm_start : bool, default=False
         Whether a fit begins at the `components_` of the one before.
@@ -345,7 +345,7 @@ class LipRobust(Voting, MetricLearner):
     init: Any = 'auto'
     random_state: Any = None
     triplet_seed: int = 0
-    max_iter: int | None = 120
+    max_iter: int | None = 300
     warm_start: bool = False
 
 

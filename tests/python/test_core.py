@@ -204,6 +204,8 @@ def test_wrong_input_is_refused_by_name(two):
         lipmetric.Model.from_bytes(b"something else entirely")
     with pytest.raises(ValueError, match="`radius_norm`: `l3` is not one of l2, linf, l1"):
         lipmetric.fit(X, y, "nn").radii(X, norm="l3")
+    with pytest.raises(ValueError, match="has the norm l2, not linf"):
+        lipmetric.fit(X, y, "nn").radii(X, norm="linf")
 
 
 def test_a_callback_sees_every_step_and_may_end_the_fit(two):
@@ -378,6 +380,31 @@ def test_methods_are_compared_on_the_same_splits(two, blobs):
     assert str(found).splitlines()[0].split() == ["1-NN", "3-NN", "Lip"]
     refused = lipmetric.compare({"two": two}, {"nn": {"method": "nn"}, "k": {"method": "nn", "k": 50}}, repeats=1)
     assert "50 neighbours" in refused.refusals["two", "k"] and np.isnan(refused.mean[0, 1])
+
+
+def test_methods_are_ranked_by_certified_accuracy(two):
+    X, y = two
+    asked = {"methods": ["nn", "arml"], "repeats": 2, "radii": [0, 0.1, 0.5], "norm": "linf"}
+    found = lipmetric.compare({"two": two}, **asked, rank_by=0.1)
+    plain = lipmetric.compare({"two": two}, **asked)
+    assert found.radii == [0.0, 0.1, 0.5] and found.certified.shape == (1, 2, 2, 3)
+    assert (np.diff(found.certified, axis=-1) <= 0).all()
+    np.testing.assert_array_equal(found.accuracy, found.certified[..., 1])
+    np.testing.assert_array_equal(plain.accuracy, found.certified[..., 0])
+    for wrong, said in [
+        ({"rank_by": 0.2}, "none of `radii`"), ({"radii": (), "rank_by": 0.1}, "give these, too"), ({"radii": [-1.0]}, "not a length"),
+        ({"radii": 0.5}, "no list of lengths"), ({"norm": "l3"}, "l3"), ({"space": "learned"}, "l2, not linf"),
+    ]:
+        with pytest.raises(ValueError, match=said):
+            lipmetric.compare({"two": two}, **{**asked, **wrong})
+    model = lipmetric.fit(X, y, "nn")
+    told = model.certified_accuracy(X, y, [0, 0.1, 0.5], norm="linf")
+    radii = model.radii(X, norm="linf", space="prepared")
+    right = model.predict(X) == y
+    np.testing.assert_allclose(told, [right.mean(), *((right & (radii > r)).mean() for r in (0.1, 0.5))])
+    for args, said in [((X, y[:3], [0]), "one for each row"), ((X, y, [np.nan]), "not a length"), ((X, y, 0.1), "no list of lengths")]:
+        with pytest.raises(ValueError, match=said):
+            model.certified_accuracy(*args)
 
 
 def test_bundled_data_sets_are_whole():

@@ -233,6 +233,9 @@ def test_a_row_that_moves_by_less_than_its_radius_keeps_its_class(two):
         step *= (0.999 * radius / np.linalg.norm(step, axis=1))[:, None]
         np.testing.assert_array_equal(learner.predict(X + step), learner.predict(X))
     assert learner.support_pairs_
+    share = learner.certified_accuracy(X, y, [0.0, np.median(radius)])
+    right = learner.predict(X) == y
+    np.testing.assert_allclose(share, [right.mean(), (right & (radius > np.median(radius))).mean()])
     exact = learner.predict_radius(X, space="prepared", kind="exact")
     assert (exact >= radius * (1 - 1e-9)).all()
     other = learner.counterfactual(X[:5])
@@ -268,7 +271,7 @@ ATTRIBUTES = """
 """.split()
 METHODS = """
     fit transform fit_transform predict score decision_function get_feature_names_out set_output get_mahalanobis_matrix
-    get_metric pair_distance pair_score predict_radius counterfactual get_params set_params get_metadata_routing
+    get_metric pair_distance pair_score predict_radius certified_accuracy counterfactual get_params set_params get_metadata_routing
 """.split()
 PARAMETERS = "classifier k weights scaling fill unseen time_limit n_jobs verbose callback".split()
 

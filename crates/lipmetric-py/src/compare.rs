@@ -2,12 +2,13 @@
 
 use crate::failure::{raise, raise_json};
 use crate::fit::Asked;
+use crate::model::radius;
 use crate::pages::View;
 use crate::plain::plain;
 use crate::rows::{Coded, Frame};
 use crate::run::{Messenger, Watching};
 use lipmetric::Error;
-use lipmetric::evaluate::{Advance, Analysis, Cell, Comparison, Entry, Protocol, Supervisor};
+use lipmetric::evaluate::{Advance, Analysis, Cell, Certification, Comparison, Entry, Protocol, Supervisor, Trial};
 use lipmetric::model::Recipe;
 use lipmetric::solver::Observer;
 use lipmetric::view::ComparisonView;
@@ -27,6 +28,28 @@ struct Terms {
     level: f64,
     threads: Option<usize>,
     time_limit: Option<f64>,
+    certified: Option<Certified>,
+}
+
+/// Certified accuracies that are asked for.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Certified {
+    radii: Vec<f64>,
+    norm: String,
+    space: String,
+    /// The radius, one of these, by whose accuracy methods are judged.
+    rank_by: Option<f64>,
+}
+
+impl Certified {
+    fn asked(&self) -> PyResult<Certification> {
+        let asked = Certification::new(radius(&self.norm, &self.space)?, self.radii.clone()).map_err(raise)?;
+        let Some(rank_by) = self.rank_by else { return Ok(asked) };
+        let at = self.radii.iter().position(|r| *r == rank_by);
+        let none = || PyValueError::new_err(format!("`rank_by`: {rank_by} is none of `radii`"));
+        Ok(asked.judged_at(Some(at.ok_or_else(none)?)))
+    }
 }
 
 #[derive(Serialize)]
@@ -34,7 +57,7 @@ struct Results {
     subjects: Vec<String>,
     methods: Vec<String>,
     repeats: usize,
-    /// For each data set and method, the accuracy on each split; the reason where one could not be fitted.
+    /// For each data set and method, what each split is judged by; the reason where one could not be fitted.
     cells: Vec<Vec<Column>>,
     average_ranks: Option<Vec<f64>>,
     best: Vec<Vec<bool>>,
@@ -44,6 +67,8 @@ struct Results {
 #[derive(Serialize)]
 struct Column {
     accuracy: Vec<f64>,
+    /// For each split, the accuracy at each radius that was asked for.
+    certified: Vec<Vec<f64>>,
     mean: Option<f64>,
     sd: Option<f64>,
     fit_seconds: Option<f64>,
@@ -53,7 +78,8 @@ struct Column {
 fn column(cell: &Cell) -> Column {
     let summary = cell.accuracy();
     Column {
-        accuracy: cell.trials.iter().flatten().map(|t| t.confusion.accuracy()).collect(),
+        accuracy: cell.trials.iter().flatten().map(Trial::score).collect(),
+        certified: cell.trials.iter().flatten().map(|t| t.certified.clone()).collect(),
         mean: summary.map(|s| s.mean),
         sd: summary.map(|s| s.sd),
         fit_seconds: cell.fit_seconds(),
@@ -120,11 +146,12 @@ pub(crate) fn compare<'py>(
     let protocol = Protocol { train_fraction, repeats, seed, ..Protocol::default() };
     let end = terms.time_limit.and_then(|s| std::time::Duration::try_from_secs_f64(s).ok());
     let end = end.and_then(|limit| std::time::Instant::now().checked_add(limit));
+    let certified = terms.certified.as_ref().map(Certified::asked).transpose()?;
     let watching = Watching { threads: terms.threads, time_limit: None, listener };
     let compared = watching
         .run(py, move |_, messenger| {
             let entries: Vec<Entry<'_>> = methods.iter().zip(&asked).filter_map(|(m, a)| entry(&m.0, a)).collect();
-            Comparison::run(&data, &entries, &protocol, &Many(messenger, end))
+            Comparison::certified(&data, &entries, &protocol, certified.as_ref(), &Many(messenger, end))
         })?
         .unless_raised()?;
     let against = terms.against.as_deref().unwrap_or(&compared.methods[0]);

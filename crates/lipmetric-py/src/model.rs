@@ -10,7 +10,7 @@ use lipmetric::classify::{Neighbour, Prediction};
 use lipmetric::lipschitz::{Mahalanobis, Margins};
 use lipmetric::model::{Counterfactual, Predictor, Rows};
 use lipmetric::prepare::{Preparation, Unseen};
-use lipmetric::robust::Radius;
+use lipmetric::robust::{Norm, Radius, Space};
 use lipmetric::solver::{Observer, Progress};
 use lipmetric::verify::{USUAL_LIMIT, Verified};
 use lipmetric::view::{History, ModelView};
@@ -70,6 +70,17 @@ impl Model {
     fn training(&self) -> PyResult<&lipmetric::model::TrainingRows> {
         self.model.training_rows().map_err(raise)
     }
+}
+
+/// The radius in a norm, measured somewhere; the learned distance has but one norm.
+pub(crate) fn radius(norm: &str, space: &str) -> PyResult<Radius> {
+    let (norm, space): (Norm, Space) = (norm.parse().map_err(raise)?, space.parse().map_err(raise)?);
+    if space == Space::Learned && norm != Norm::L2 {
+        return Err(PyValueError::new_err(format!(
+            "`norm`: the learned distance has the norm l2, not {norm}; give `space=\"prepared\"` or `space=\"input\"` with it"
+        )));
+    }
+    Ok(Radius::new(norm, space))
 }
 
 /// What becomes of a level that training did not have.
@@ -169,7 +180,7 @@ impl Model {
         threads: Option<usize>,
     ) -> PyResult<(Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>)> {
         let unseen = self::unseen(unseen)?;
-        let asked = Radius::new(ball.0.parse().map_err(raise)?, ball.1.parse().map_err(raise)?);
+        let asked = radius(&ball.0, &ball.1)?;
         let told = released(py, threads, || self.predictor()?.ranges(Rows::Table(&rows.table, unseen), asked, within))?;
         let (low, high) = told.into_iter().unzip();
         Ok((PyArray1::from_vec(py, low), PyArray1::from_vec(py, high)))
@@ -201,7 +212,7 @@ impl Model {
         threads: Option<usize>,
     ) -> PyResult<(Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<f64>>)> {
         let unseen = self::unseen(unseen)?;
-        let asked = Radius::new(ball.0.parse().map_err(raise)?, ball.1.parse().map_err(raise)?);
+        let asked = radius(&ball.0, &ball.1)?;
         let asked = asked.kind(ball.2.parse().map_err(raise)?);
         let told = released(py, threads, || self.predictor()?.certify(Rows::Table(&rows.table, unseen), asked))?;
         let (codes, radii) = told.into_iter().unzip();

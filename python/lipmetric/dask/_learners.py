@@ -87,6 +87,14 @@ class DaskLearner(MetricLearner):
             return super().predict_radius(X, norm=norm, space=space, kind=kind)
         return self._by_blocks("predict_radius", X, norm=norm, space=space, kind=kind)
 
+    def certified_accuracy(
+        self, X: Any, y: Any, radii: Any, *, norm: str = "l2", space: str = "prepared", kind: str = "bound"
+    ) -> Any:
+        """For each of some radii, the share of the rows that are predicted correctly and stay so within it; see
+        :meth:`lipmetric.Model.certified_accuracy`. Of collections of Dask the rows are gathered first."""
+        X, y = dask.compute(X, y)
+        return super().certified_accuracy(X, y, radii, norm=norm, space=space, kind=kind)
+
     def counterfactual(self, X: Any, *, norm: str = "l2", space: str = "input") -> dict[str, Any]:
         """The nearest row of another class for each row; see :meth:`lipmetric.Model.counterfactuals`. Of a collection of Dask
         the rows are gathered first."""

@@ -98,10 +98,15 @@ fn what_cannot_be_certified_is_refused_with_the_reason() {
     room.ok(&["fit", "--data", "echo", "--method", "nn", "--k", "3", "--weights", "distance", "--model", "w.lip"]);
     room.ok(&["fit", "--data", "echo", "--method", "nn", "--k", "3", "--model", "v.lip"]);
     room.ok(&["fit", "--data", "echo", "--method", "nn", "--model", "n.lip"]);
+    room.ok(&["fit", "--data", "echo", "--method", "nn", "--classifier", "smooth", "--model", "s.lip"]);
     for (args, said) in [
         (&["predict", "--data", "echo", "--model", "w.lip", "--radius"][..], "`--weights uniform` or `--k 1`"),
         (&["predict", "--data", "echo", "--model", "v.lip", "--radius=exact"], "3 neighbours"),
+        (&["predict", "--data", "echo", "--model", "v.lip", "--radius=exact"], "leave `exact` out"),
         (&["predict", "--data", "echo", "--model", "v.lip", "--counterfactual"], "`--k 1`"),
+        (&["predict", "--data", "echo", "--model", "s.lip", "--counterfactual"], "`--classifier extension`"),
+        (&["evaluate", "--data", "echo", "--model", "n.lip", "--radius", "0,inf"], "--radius: inf is not a length"),
+        (&["compare", "echo", "--methods", "nn", "--radius=-1"], "--radius: -1 is not a length"),
         (
             &[
                 "evaluate",
@@ -122,6 +127,21 @@ fn what_cannot_be_certified_is_refused_with_the_reason() {
         let error = room.fails(2, args);
         assert!(error.contains(said), "{args:?}: {error}");
     }
+}
+
+#[test]
+fn a_radius_without_an_end_is_inf_in_csv_and_null_in_json() {
+    let room = Room::new();
+    // Three neighbours of one class always outvote the only row of the other.
+    room.write("t.csv", "x,kind\n1,a\n2,a\n3,a\n2.5,b\n");
+    room.ok(&["fit", "t.csv", "--method", "nn", "--k", "3", "--model", "m.lip"]);
+    let out = room.ok(&["predict", "t.csv", "--model", "m.lip", "--radius"]);
+    assert!(out.lines().skip(1).all(|line| line == "a,inf,inf,inf"), "{out}");
+    room.ok(&["predict", "t.csv", "--model", "m.lip", "--radius", "-o", "out.jsonl"]);
+    let text = std::fs::read_to_string(room.path("out.jsonl")).unwrap();
+    let first: serde_json::Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
+    assert_eq!(first["prediction"], "a");
+    assert!(first["radius"].is_null() && first["radius_input"].is_null(), "{text}");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 use super::{CalibrationBin, Confusion, Errors, Reliability};
 use crate::data::Split;
-use crate::lipschitz::certified_accuracy;
+use crate::lipschitz::{certified_accuracy, check_lengths};
 use crate::method::Outcome;
 use crate::model::{Predictor, Recipe, Rows};
 use crate::prepare::Dataset;
@@ -47,12 +47,10 @@ impl Certification {
     /// Certified accuracies beside the plain one.
     ///
     /// # Errors
-    /// If a length is negative or not a number.
+    /// If a length is negative, infinite or not a number.
     pub fn new(radius: Radius, at: Vec<f64>) -> Result<Self> {
-        match at.iter().find(|r| r.is_nan() || **r < 0.0) {
-            Some(bad) => Err(Error::parameter("radius", format!("{bad} is not a length: give 0 or more"))),
-            None => Ok(Self { radius, at, judged_at: None }),
-        }
+        check_lengths(&at)?;
+        Ok(Self { radius, at, judged_at: None })
     }
 
     /// The same, with trials judged by the accuracy at the length of this number.

@@ -59,6 +59,7 @@ pub use function::FunctionReport;
 pub use local::LocalRatios;
 pub use margins::{ClassDiameter, ClassMargin, Margins, Surrogates};
 pub use pair::{diameter, diameter_of, margin};
+pub(crate) use radius::check_lengths;
 pub use radius::{CertifiedRadius, certified_accuracy, certified_radii, input_radius_factor};
 pub use report::{Report, ReportOptions};
 

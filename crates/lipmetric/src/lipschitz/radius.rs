@@ -119,7 +119,7 @@ pub fn input_radius_factor(metric: &Metric) -> Result<f64> {
 /// ```
 ///
 /// # Errors
-/// If there is no query, there is not one true class code per query, or a radius is negative or NaN.
+/// If there is no query, there is not one true class code per query, or a radius is negative, infinite or NaN.
 pub fn certified_accuracy(certified: &[(u32, f64)], truth: &[u32], radii: &[f64]) -> Result<Vec<f64>> {
     if certified.is_empty() {
         return Err(Error::data("a certified accuracy needs one query at least"));
@@ -127,12 +127,18 @@ pub fn certified_accuracy(certified: &[(u32, f64)], truth: &[u32], radii: &[f64]
     if truth.len() != certified.len() {
         return Err(Error::shape("true classes of the queries", certified.len(), truth.len()));
     }
-    if let Some(bad) = radii.iter().find(|r| r.is_nan() || **r < 0.0) {
-        return Err(Error::parameter("radius", format!("{bad} is not a length: give 0 or more")));
-    }
+    check_lengths(radii)?;
     let share = |&r: &f64| {
         let right = certified.iter().zip(truth).filter(|&(c, t)| c.0 == *t && (r == 0.0 || c.1 > r)).count();
         right as f64 / certified.len() as f64
     };
     Ok(radii.iter().map(share).collect())
+}
+
+/// Refuses radii that are no lengths.
+pub(crate) fn check_lengths(radii: &[f64]) -> Result<()> {
+    match radii.iter().find(|r| !(**r >= 0.0 && r.is_finite())) {
+        Some(bad) => Err(Error::parameter("radius", format!("{bad} is not a length: give a number of 0 or more"))),
+        None => Ok(()),
+    }
 }

@@ -14,8 +14,9 @@ parameters! {
     /// The hyperplane between the two lies at the certified distance; its mean is increased by a step of Adam, smaller and smaller ones. A
     /// fifth of each class is held out: the number of steps is the one after which these rows have the largest area under the curve of
     /// certified accuracy, and all rows are then learned from. Not convex, and there is no certificate of the optimum. The
-    /// objective that is reported is the negative area. From 200 dimensions on the metric lives in the 200 directions of largest variance.
-    /// Of more than 2,000 rows, another 2,000 at random are learned from after every ten steps.
+    /// objective that is reported is the negative area. Of more than 200 dimensions the 200 directions of largest variance have a factor
+    /// of their own, and all others share one stretch, which is learned with it; with `n_components` the others are left out. Of more
+    /// than 2,000 rows, another 2,000 at random are learned from after every ten steps.
     ///
     /// ```
     /// use lipmetric::method::{Arml, Method, Training};

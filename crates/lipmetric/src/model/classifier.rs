@@ -235,7 +235,7 @@ pub(super) trait Decide: Debug + Send + Sync {
         Err(Error::parameter(
             "counterfactual",
             "the nearest row of another class is told for one nearest neighbour and for the Lipschitz extension; fit the model with \
-             `k = 1`",
+             `classifier = nearest` or `classifier = extension`",
         ))
     }
 }
@@ -271,7 +271,7 @@ impl Asked {
                 return Err(Error::parameter(
                     "radius",
                     "features that became quantiles of ranks have bounds of the radius in the input's units, but no exact radii; \
-                     ask for bounds, or for the prepared features",
+                     leave `exact` out, or ask for the prepared features",
                 ));
             }
             Space::Input => model.preparation.units().into_iter().map(|unit| unit.map_or(0.0, |u| 1.0 / u)).collect(),
@@ -284,7 +284,7 @@ impl Asked {
         match self.kind {
             Kind::Exact => Err(Error::parameter(
                 "radius",
-                format!("{who} has certified bounds of the radius, but no exact radii; ask for bounds"),
+                format!("{who} has certified bounds of the radius, but no exact radii; leave `exact` out"),
             )),
             _ => Ok(()),
         }

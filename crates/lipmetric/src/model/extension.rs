@@ -210,7 +210,7 @@ impl Extend {
             asked,
             format!(
                 "with {classes} classes and {overruled} training rows that the function overrules, several classes can tie in \
-                 whole regions, so that nothing exact is told; bounds are"
+                 whole regions, so that nothing exact is told, only certified bounds of the radius"
             ),
         ))
     }

@@ -9,6 +9,9 @@ use super::sites::{View, ratio};
 /// How far a supporting row may have the lesser term at the point that is found, as a part of the step to it.
 const TOLERANCE: f64 = 1e-11;
 
+/// Inequalities that have no common point within this many times the distance of the farthest of them contradict each other.
+const CONTRADICTED: f64 = 1e9;
+
 /// The nearest point at which a row of another class has the least term.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Crossing {
@@ -179,7 +182,7 @@ impl Cell<'_> {
             if program.holds(i) || short <= TOLERANCE * length.max(f64::MIN_POSITIVE) {
                 // The least term is not below that of row `j`: the point is in the cell.
                 let radius = self.certified(&program.multipliers());
-                return (radius, Some(program.point().to_vec()));
+                return (radius, radius.is_finite().then(|| program.point().to_vec()));
             }
             if let Added::Impossible(proof) = program.add(i, normal, bound) {
                 return (self.certified(&proof), None);
@@ -225,13 +228,15 @@ impl Cell<'_> {
         (normal, self.view.gap(i, self.j) / size + self.beyond, size)
     }
 
-    /// The distance to the sum of the inequalities with these multipliers, from below.
+    /// The distance to the sum of the inequalities with these multipliers, from below. Where they contradict each other the normals add
+    /// up to zero but for rounding, and the cell has no points: it is infinitely far.
     fn certified(&self, multipliers: &[(usize, f64)]) -> f64 {
         let view = self.view;
         let mut sum = vec![0.0; view.sites().gradient(self.j).len()];
-        let (mut bound, mut size_of_terms, mut off) = (0.0, 0.0, 0.0);
+        let (mut bound, mut size_of_terms, mut off, mut farthest) = (0.0, 0.0, 0.0, 0.0_f64);
         for &(i, multiplier) in multipliers {
-            let (normal, _, size) = self.constraint(i);
+            let (normal, distance, size) = self.constraint(i);
+            farthest = farthest.max(distance.abs());
             let scaled = multiplier / size;
             let term = scaled * (view.low[self.j] - view.high[i]);
             bound += term;
@@ -242,10 +247,10 @@ impl Cell<'_> {
         let terms = (multipliers.len() + sum.len() + 8) as f64;
         let bound = bound - terms * f64::EPSILON * size_of_terms;
         if bound <= 0.0 {
-            0.0
-        } else {
-            ratio(bound, self.norm().dual(sum.iter().copied()) * (1.0 + terms * f64::EPSILON) + off)
+            return 0.0;
         }
+        let far = ratio(bound, self.norm().dual(sum.iter().copied()) * (1.0 + terms * f64::EPSILON) + off);
+        if far > CONTRADICTED * farthest { f64::INFINITY } else { far }
     }
 }
 

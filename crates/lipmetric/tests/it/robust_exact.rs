@@ -132,3 +132,41 @@ fn rows_of_two_classes_that_coincide_have_radii_and_counterfactuals_that_flip() 
     let exact = model.certify(&queries, Radius::new(Norm::L2, Space::Input).kind(Kind::Exact)).unwrap();
     assert!((exact[1].1 - 1.6).abs() < 1e-6, "{exact:?}");
 }
+
+#[test]
+fn where_no_point_is_of_another_class_the_radius_is_infinite_and_there_is_no_counterfactual() {
+    let mut rng = ChaCha8Rng::seed_from_u64(12);
+    // Rows of class `b` amid those of class `a`, whose values are so large that no `b` decides anywhere: where features are whole
+    // numbers, rows lie on lines through it.
+    for (features, whole) in [(1, true), (2, true), (2, false), (4, false)] {
+        let rows = 60;
+        let mut x = random(rows, features, &mut rng);
+        if whole {
+            x.as_mut_slice().iter_mut().for_each(|v| *v = (3.0 * *v).round());
+        }
+        let is_b = |i: usize| i % 5 == 2;
+        (0..rows)
+            .filter(|&i| is_b(i))
+            .for_each(|i| x.row_mut(i).iter_mut().for_each(|v| *v *= f64::from(!whole) / 20.0));
+        let column = |k: usize| Column::numbers(format!("c{k}"), (0..rows).map(|i| 1.3 * x[(i, k)] + 40.0).collect());
+        let mut columns: Vec<Column> = (0..features).map(column).collect();
+        columns.push(Column::texts("kind", (0..rows).map(|i| if is_b(i) { "b" } else { "a" })));
+        let data = Dataset::read(&Table::new("rows", columns), &Roles::default()).unwrap();
+        let mut model =
+            Recipe::new(&Euclidean::new().into()).predicting(extension()).fit(&data, None, &mut Silent).unwrap();
+        let values = (0..rows).map(|i| if is_b(i) { 0.01 } else { 30.0 }).collect();
+        model.training.as_mut().unwrap().values = Some(values);
+        let predictor = Predictor::new(model).unwrap();
+        let queries = random(6, features, &mut rng);
+        let asked = Rows::Prepared(&queries);
+        for radius in crate::robust::every_radius() {
+            let told = predictor.certify(asked, radius.kind(Kind::Exact)).unwrap();
+            let what = format!("{features} {whole} {} {}", radius.space, radius.norm);
+            assert!(told.iter().all(|(label, far)| *label == 0 && *far == f64::INFINITY), "{what}: {told:?}");
+            if radius.space != Space::Learned {
+                let found = predictor.counterfactuals(asked, radius.norm, radius.space).unwrap();
+                assert!(found.iter().all(Option::is_none), "{what}: {found:?}");
+            }
+        }
+    }
+}

@@ -4,10 +4,60 @@ use crate::Matrix;
 use crate::linalg;
 use crate::neighbours::squared_distance;
 
-/// Mapped rows `L x` and their gradients `M x`.
+/// A metric in the making: a factor on the leading directions, and the stretch that all others share.
+#[derive(Debug, Clone)]
+pub(super) struct Map {
+    pub(super) factor: Matrix,
+    pub(super) stretch: f64,
+}
+
+/// Mapped rows `L x` and their gradients `M x`, in the leading directions, and the square of the others' stretch.
 pub(super) struct Mapped {
     pub(super) z: Matrix,
     w: Matrix,
+    pub(super) square: f64,
+}
+
+/// Near rows of a row: of its class, and of others.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Around {
+    pub(super) own: Vec<usize>,
+    pub(super) others: Vec<usize>,
+    rest: Rest,
+}
+
+/// Squared distances in the directions that share a stretch, before it: from the row to those of its class, to those of others, and
+/// between each two of these. Empty where no directions do.
+#[derive(Debug, Clone, Default)]
+struct Rest {
+    own: Vec<f64>,
+    others: Vec<f64>,
+    between: Vec<f64>,
+}
+
+impl Around {
+    /// The near rows of `row`; `rest` has all rows in the directions that share a stretch.
+    pub(super) fn new(row: usize, own: Vec<usize>, others: Vec<usize>, rest: Option<&Matrix>) -> Self {
+        let Some(x) = rest else { return Self { own, others, rest: Rest::default() } };
+        let apart = |i: usize, j: usize| squared_distance(x.row(i), x.row(j));
+        let rest = Rest {
+            own: own.iter().map(|&i| apart(row, i)).collect(),
+            others: others.iter().map(|&j| apart(row, j)).collect(),
+            between: own.iter().flat_map(|&i| others.iter().map(move |&j| apart(i, j))).collect(),
+        };
+        Self { own, others, rest }
+    }
+
+    /// One of each alone.
+    pub(super) fn pick(&self, own: usize, other: usize) -> Self {
+        let one = |of: &[f64], at: usize| of.get(at).copied().into_iter().collect();
+        let rest = Rest {
+            own: one(&self.rest.own, own),
+            others: one(&self.rest.others, other),
+            between: one(&self.rest.between, own * self.others.len() + other),
+        };
+        Self { own: vec![self.own[own]], others: vec![self.others[other]], rest }
+    }
 }
 
 /// A row, near rows of its own class and of others, and the hyperplanes between each two of them.
@@ -21,31 +71,46 @@ pub(super) struct Near {
     pub(super) distance: Vec<f64>,
     /// `|M (x_i - x_j)|`.
     pub(super) length: Vec<f64>,
+    /// How the distances change with the square of the stretch; empty where no directions share one.
+    pub(super) by_square: Vec<f64>,
     /// How much the distances count.
     pub(super) share: Vec<f64>,
 }
 
 impl Mapped {
-    pub(super) fn new(x: &Matrix, factor: &Matrix) -> Self {
-        let z = linalg::product_transposed(x, factor);
-        Self { w: linalg::product(&z, factor), z }
+    pub(super) fn new(x: &Matrix, map: &Map) -> Self {
+        let z = linalg::product_transposed(x, &map.factor);
+        Self { w: linalg::product(&z, &map.factor), z, square: map.stretch * map.stretch }
     }
 
     /// The hyperplanes between these rows, all of which count as much.
-    pub(super) fn near(&self, row: usize, own: &[usize], others: &[usize]) -> Near {
-        let from_row = |&near: &usize| squared_distance(self.z.row(row), self.z.row(near));
-        let to_others: Vec<f64> = others.iter().map(from_row).collect();
+    pub(super) fn near(&self, row: usize, around: &Around) -> Near {
+        let (own, others, rest, t) = (&around.own, &around.others, &around.rest, self.square);
+        let at = |of: &[f64], k: usize| of.get(k).copied().unwrap_or(0.0);
+        let from_row = |k: usize, rows: &[usize], rest: &[f64]| {
+            squared_distance(self.z.row(row), self.z.row(rows[k])) + t * at(rest, k)
+        };
+        let to_others: Vec<f64> = (0..others.len()).map(|j| from_row(j, others, &rest.others)).collect();
         let pairs = own.len() * others.len();
         let (mut distance, mut length) = (Vec::with_capacity(pairs), Vec::with_capacity(pairs));
-        for &i in own {
-            let to_own = from_row(&i);
-            for (&j, to_other) in others.iter().zip(&to_others) {
-                let between = squared_distance(self.w.row(i), self.w.row(j)).sqrt();
-                distance.push(if between > 0.0 { (to_other - to_own) / (2.0 * between) } else { 0.0 });
+        let mut by_square = Vec::with_capacity(rest.between.len());
+        for (a, &i) in own.iter().enumerate() {
+            let to_own = from_row(a, own, &rest.own);
+            for (b, (&j, to_other)) in others.iter().zip(&to_others).enumerate() {
+                let apart = at(&rest.between, distance.len());
+                let between = (squared_distance(self.w.row(i), self.w.row(j)) + t * t * apart).sqrt();
+                let far = if between > 0.0 { (to_other - to_own) / (2.0 * between) } else { 0.0 };
+                if !rest.between.is_empty() {
+                    let gap = at(&rest.others, b) - at(&rest.own, a);
+                    let slope = if between > 0.0 { (gap / 2.0 - far * t * apart / between) / between } else { 0.0 };
+                    by_square.push(slope);
+                }
+                distance.push(far);
                 length.push(between);
             }
         }
-        Near { row, own: own.to_vec(), others: others.to_vec(), distance, length, share: vec![1.0; pairs] }
+        let share = vec![1.0; pairs];
+        Near { row, own: own.clone(), others: others.clone(), distance, length, by_square, share }
     }
 }
 
