@@ -28,7 +28,9 @@ impl Observer for Trace {
     fn progress(&mut self, at: &Progress) -> ControlFlow<Halt> {
         if self.on && at.primal.is_some() {
             let [primal, dual, gap] = [at.primal, at.dual, at.gap].map(|v| v.unwrap_or(f64::NAN));
-            let line = format!("{primal:16.9} {dual:16.9} {gap:9.2e} {:7} rows", at.working_set.unwrap_or(0));
+            let looked = 100.0 * at.looked_at.unwrap_or(1.0);
+            let rows = at.working_set.unwrap_or(0);
+            let line = format!("{primal:16.9} {dual:16.9} {gap:9.2e} {rows:7} rows {looked:5.1} %");
             if line != self.last {
                 eprintln!("{:6} {line} {:8.3} s", at.iteration, at.seconds);
                 self.last = line;

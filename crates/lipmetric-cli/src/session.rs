@@ -239,6 +239,9 @@ impl FitObserver<'_> {
         if let Some(pairs) = at.working_set {
             line += &format!(", {pairs} pairs");
         }
+        if let Some(part) = at.looked_at.filter(|part| *part < 1.0) {
+            line += &format!(", looked at {:.1} % of all", 100.0 * part);
+        }
         line + &format!(", {:.1} s", at.seconds)
     }
 }

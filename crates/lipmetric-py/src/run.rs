@@ -319,6 +319,7 @@ fn tell(py: Python<'_>, listener: &Py<PyAny>, news: &News) -> PyResult<bool> {
             figures.set_item("bound", at.dual)?;
             figures.set_item("gap", at.gap)?;
             figures.set_item("pairs", at.working_set)?;
+            figures.set_item("looked_at", at.looked_at)?;
             figures.set_item("seconds", at.seconds)?;
             "step"
         }

@@ -1,6 +1,8 @@
 use super::{Kind, Points, Source};
 use crate::Matrix;
 use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Rows of a block, at most.
 pub(super) const BLOCK: usize = 128;
@@ -24,6 +26,19 @@ pub(crate) struct Cloud {
     pub(super) blocks: Vec<(Range<usize>, Option<u32>)>,
     /// Who else holds the rows that these points are made of, if anyone.
     pub(crate) source: Option<Source>,
+    /// Counts the pairs of all passes, over these points and over parts of them.
+    pub(super) tally: Tally,
+}
+
+/// How many pairs passes were asked about, and at how many of them they had to look.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Tally(Arc<[AtomicU64; 2]>);
+
+impl Tally {
+    pub(super) fn add(&self, asked: u64, looked: u64) {
+        self.0[0].fetch_add(asked, Ordering::Relaxed);
+        self.0[1].fetch_add(looked, Ordering::Relaxed);
+    }
 }
 
 impl Cloud {
@@ -35,16 +50,26 @@ impl Cloud {
         let weight: Vec<f64> = origin.iter().map(|&i| weight[i]).collect();
         let uniform = weight.iter().all(|&w| w == 1.0);
         let blocks = blocks(&class);
-        Self { x: x.select_rows(&origin).into(), class, weight, uniform, origin, blocks, source: None }
+        let (x, tally) = (x.select_rows(&origin).into(), Tally::default());
+        Self { x, class, weight, uniform, origin, blocks, source: None, tally }
     }
 
-    /// The listed points, in ascending order, with other weights.
+    /// The listed points, in an order of the classes, with other weights.
     pub(crate) fn part(&self, keep: &[usize], weight: Vec<f64>) -> Self {
         let class: Vec<u32> = keep.iter().map(|&i| self.class[i]).collect();
         let blocks = blocks(&class);
         let origin = keep.iter().map(|&i| self.origin[i]).collect();
         let source = self.source_of_part(keep, &weight, false);
-        Self { x: self.x.select(keep), weight, uniform: false, origin, class, blocks, source }
+        Self {
+            x: self.x.select(keep),
+            weight,
+            uniform: false,
+            origin,
+            class,
+            blocks,
+            source,
+            tally: self.tally.clone(),
+        }
     }
 
     /// The points `T x`; `T` is symmetric.
@@ -138,6 +163,22 @@ impl Cloud {
         self.blocks.len()
     }
 
+    /// Of each point the least value among the points of its block.
+    pub(crate) fn least_of_block(&self, values: &[f64]) -> Vec<f64> {
+        let mut out = vec![f64::INFINITY; self.len()];
+        for (range, _) in &self.blocks {
+            let least = values[range.clone()].iter().fold(f64::INFINITY, |m: f64, v| m.min(*v));
+            out[range.clone()].fill(least);
+        }
+        out
+    }
+
+    /// The part of the pairs that passes so far had to look at; nothing before the first.
+    pub(crate) fn looked_at(&self) -> Option<f64> {
+        let [asked, looked] = [0, 1].map(|k| self.tally.0[k].load(Ordering::Relaxed) as f64);
+        (asked > 0.0).then(|| looked / asked)
+    }
+
     /// Number of points.
     pub(crate) fn len(&self) -> usize {
         self.class.len()
@@ -172,15 +213,18 @@ fn runs(class: &[u32]) -> Vec<Range<usize>> {
     class.chunk_by(|a, b| a == b).map(range).collect()
 }
 
+/// Where the blocks of a large class end, after its start.
+pub(super) fn ends(class: &Range<usize>) -> Vec<usize> {
+    let parts = class.len().div_ceil(BLOCK);
+    (0..=parts).map(|k| class.start + k * class.len() / parts).collect()
+}
+
 fn blocks(class: &[u32]) -> Vec<(Range<usize>, Option<u32>)> {
     let mut out: Vec<(Range<usize>, Option<u32>)> = Vec::new();
     for Range { start, end } in runs(class) {
         let size = end - start;
         if size >= OWN_BLOCK {
-            let parts = size.div_ceil(BLOCK);
-            out.extend(
-                (0..parts).map(|k| (start + k * size / parts..start + (k + 1) * size / parts, Some(class[start]))),
-            );
+            out.extend(ends(&(start..end)).windows(2).map(|w| (w[0]..w[1], Some(class[start]))));
         } else {
             match out.last_mut() {
                 Some((range, label)) if label.is_none() && range.len() + size <= BLOCK => range.end += size,

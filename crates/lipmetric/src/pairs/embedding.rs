@@ -1,7 +1,9 @@
 use super::Cloud;
+use super::screen::{COORDINATES, ROUNDING, SCREENED, Screen};
 use crate::linalg::twofold::{Twofold, Twofolds};
 use crate::{Error, Matrix, Result, linalg};
 use std::ops::Range;
+use std::sync::{Arc, OnceLock};
 
 /// Squares above this are not rounded to less digits than others.
 const NO_UNDERFLOW: f64 = 1e-270;
@@ -14,6 +16,8 @@ pub(crate) struct Embedding {
     careful: Option<Careful>,
     /// How the points are mapped, and by which matrix.
     made: (u8, Matrix),
+    /// Bounds on the lengths of tiles, once they are asked for.
+    screen: OnceLock<Option<Arc<Screen>>>,
 }
 
 /// By a factor; by a symmetric matrix; by a factor, in twice the precision; by a factor, about the centre.
@@ -176,7 +180,13 @@ impl Embedding {
     pub(crate) fn careful(cloud: &Cloud, factor: &Matrix) -> Self {
         let (n, k) = (cloud.len(), factor.cols());
         let careful = Some(Careful { points: n, mapped: cloud.x.mapped_twofold(factor).transposed(n, k) });
-        Self { left: Matrix::zeros(0, 2), right: Matrix::zeros(0, 2), careful, made: (CAREFUL, factor.clone()) }
+        Self {
+            left: Matrix::zeros(0, 2),
+            right: Matrix::zeros(0, 2),
+            careful,
+            made: (CAREFUL, factor.clone()),
+            screen: OnceLock::new(),
+        }
     }
 
     /// How it is made of its cloud: for [`Self::remade`].
@@ -227,7 +237,7 @@ impl Embedding {
             l[k..].copy_from_slice(&[norm, 1.0]);
             r[k..].copy_from_slice(&[1.0, norm]);
         }
-        Self { left, right, careful: None, made }
+        Self { left, right, careful: None, made, screen: OnceLock::new() }
     }
 
     /// The squared distance of two points, from their difference (no cancellation).
@@ -255,6 +265,42 @@ impl Embedding {
             Some(careful) => -careful.less(Twofold::ZERO, i, j),
             None => Twofold::from(self.squared_distance(i, j)),
         }
+    }
+
+    /// Bounds on the lengths of tiles, where there are so many points of so few coordinates that they pay.
+    pub(super) fn screen(&self, cloud: &Cloud) -> Option<&Screen> {
+        if cloud.len() < SCREENED || self.careful.is_some() || self.left.cols() > COORDINATES + 2 {
+            return None;
+        }
+        self.screen.get_or_init(|| self.screened(cloud).map(Arc::new)).as_deref()
+    }
+
+    fn screened(&self, cloud: &Cloud) -> Option<Screen> {
+        let (n, k) = (self.left.rows(), self.left.cols() - 2);
+        let (how, map) = (self.made.0, &self.made.1);
+        let longest = |x: &Matrix| (0..x.rows()).map(|i| linalg::dot(x.row(i), x.row(i))).fold(0.0, f64::max);
+        let unit = ROUNDING * (map.rows() + k + 4) as f64 * f64::EPSILON;
+        if how != SYMMETRIC {
+            let mut z = Matrix::zeros(n, k);
+            (0..n).for_each(|i| z.row_mut(i).copy_from_slice(&self.left.row(i)[..k]));
+            let off = unit * longest(&z);
+            return Screen::new(cloud, z, k, off);
+        }
+        let eigen = linalg::symmetric_eigen(map).ok()?;
+        let below = eigen.values.iter().take_while(|v| **v < 0.0).count();
+        // Those of positive eigenvalues first.
+        let order: Vec<usize> = (below..k).chain(0..below).collect();
+        let axes = eigen.scaled(0..k, |v| v.abs().sqrt()).select_cols(order.into_iter());
+        let off = unit * longest(&cloud.x) * linalg::inner(map, map).sqrt();
+        Screen::new(cloud, linalg::product(&cloud.x, &axes), k - below, off)
+    }
+
+    /// The squared distances between some points and a range of points, row by row; `room` is to work in.
+    pub(super) fn distances_of(&self, out: &mut [f64], some: &[usize], right: &Range<usize>, room: &mut Vec<f64>) {
+        let k = self.left.cols();
+        room.clear();
+        some.iter().for_each(|&i| room.extend_from_slice(self.left.row(i)));
+        linalg::gemm_nt(out, room, &self.right.as_slice()[right.start * k..], some.len(), right.len(), k);
     }
 
     /// The squared distances between two ranges of points, row by row.

@@ -14,6 +14,12 @@
 //! share a block; their tiles are mixed, and cut into runs by label. A pass says which tiles it wants at all
 //! ([`Pass::wanted`]).
 //!
+//! **What is left out.** At a small trade-off only near pairs push, and only far pairs bound the diameter. A pass may say of a
+//! tile, from bounds on its lengths, that none of its pairs would change what it returns ([`Pass::skips`]); such a tile is not
+//! computed, nor are such rows of a tile. Bounds come from boxes and balls around the mapped points of each block ([`screen`]),
+//! with what rounding may do taken off, so that the answer is that of all pairs. They are tight where blocks are compact:
+//! solvers put many points in such an order under the metric ([`Cloud::compacted`]). The cloud counts what was looked at.
+//!
 //! **Why in a fixed order.** Floating-point sums depend on their order. The unit of work is a *row of tiles*, a block against
 //! itself and all later ones. What a row of tiles gives does not depend on who computes it or when; the parts are merged in
 //! the order of the rows. Results are therefore the same to the last bit for any number of threads.
@@ -38,6 +44,8 @@
 //! | `points` | coordinates, with twice the digits where differences need them |
 //! | `embedding` | points under a metric, ready for products |
 //! | `scan` | the pass over all pairs |
+//! | `screen` | bounds on the lengths of whole tiles |
+//! | `order` | points in an order in which those of a block are near to each other |
 //! | `executor` | who computes the parts |
 //! | `remote` | questions that other processes are asked, and how they make the same cloud of the same rows |
 //! | `pass/` | questions that several solvers ask |
@@ -47,11 +55,13 @@
 mod cloud;
 mod embedding;
 mod executor;
+mod order;
 mod outer;
 pub(crate) mod pass;
 mod points;
 mod remote;
 mod scan;
+mod screen;
 mod softmax;
 
 #[cfg(test)]
@@ -60,9 +70,10 @@ pub(crate) mod tests;
 pub(crate) use cloud::Cloud;
 pub(crate) use embedding::{Embedding, Mapped};
 pub(crate) use executor::{Executor, Threads};
+pub(crate) use order::Compact;
 pub(crate) use outer::weighted_outer;
 pub(crate) use points::{Differences, Points};
 pub(crate) use remote::{Affine, Question, Source, ask, embedded, reply};
 pub use remote::{Errand, Helpers};
-pub(crate) use scan::{Kind, Pass, Run, scan};
+pub(crate) use scan::{Kind, Pass, Run, Stretch, scan};
 pub(crate) use softmax::{Row, Softmax, interleaved};

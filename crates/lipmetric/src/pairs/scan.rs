@@ -1,6 +1,7 @@
 //! One pass over all unordered pairs: tile row by tile row, merged in their order.
 
 use super::executor::{Executor, Plain};
+use super::screen::{Bounds, SCREENED, Screen};
 use super::{Cloud, Embedding, weighted_outer};
 use crate::{Matrix, linalg};
 use serde::{Deserialize, Serialize};
@@ -32,6 +33,15 @@ pub(crate) struct Run<'a> {
     pub(crate) weight: &'a mut [f64],
 }
 
+/// The pairs between some points and a block, of which nothing is known but what their lengths are surely between.
+#[derive(Debug)]
+pub(crate) struct Stretch {
+    pub(crate) left: Range<usize>,
+    pub(crate) right: Range<usize>,
+    pub(crate) kind: Kind,
+    pub(crate) bounds: Bounds,
+}
+
 /// A question to all pairs. What a row of tiles answers is a part; parts are merged in the order of the rows.
 pub(crate) trait Pass: Sync {
     /// Plain data, so that a part can be computed in another process. The default is that of no pairs.
@@ -44,6 +54,16 @@ pub(crate) trait Pass: Sync {
 
     /// Whether the pass gives weights, whose sum `sum of w_ij (x_i - x_j)(x_i - x_j)^T` is wanted.
     fn weighted(&self) -> bool {
+        false
+    }
+
+    /// Whether bounds on lengths may make for pairs that need not be looked at.
+    fn screened(&self) -> bool {
+        false
+    }
+
+    /// Whether visiting these pairs would surely change nothing of what the question returns in the end.
+    fn skips(&self, _pairs: &Stretch) -> bool {
         false
     }
 
@@ -68,6 +88,10 @@ struct Scratch {
     rho: Vec<f64>,
     other: Vec<f64>,
     weight: Vec<f64>,
+    /// The left points, where only some of a block are looked at.
+    some: Vec<usize>,
+    /// These, side by side; and sums over them.
+    room: Vec<f64>,
 }
 
 thread_local! {
@@ -96,6 +120,8 @@ struct Sums {
 pub(super) struct Parcel<P: Plain> {
     part: P,
     sums: Option<Sums>,
+    /// Pairs that were looked at.
+    looked: u64,
 }
 
 /// Which rows of tiles make up each part of a pass, how many of them there are, and what they cost: pairs, about.
@@ -153,11 +179,12 @@ pub(super) fn parcel<P: Pass>(
     let mut scratch = ROOM.take();
     let mut out: Option<Parcel<P::Part>> = None;
     for a in rows {
-        let (part, sums) = tile_row(cloud, embeddings, pass, a, &mut scratch);
+        let Parcel { part, sums, looked } = tile_row(cloud, embeddings, pass, a, &mut scratch);
         match &mut out {
-            None => out = Some(Parcel { part, sums }),
+            None => out = Some(Parcel { part, sums, looked }),
             Some(before) => {
                 pass.merge(&mut before.part, part);
+                before.looked += looked;
                 if let (Some(before), Some(sums)) = (&mut before.sums, sums) {
                     before.join(sums);
                 }
@@ -165,7 +192,7 @@ pub(super) fn parcel<P: Pass>(
         }
     }
     ROOM.set(scratch);
-    out.unwrap_or_else(|| Parcel { part: P::Part::default(), sums: None })
+    out.unwrap_or_else(|| Parcel { part: P::Part::default(), sums: None, looked: 0 })
 }
 
 /// Takes the parts of a pass in, one after the other.
@@ -179,13 +206,15 @@ pub(super) struct Total<'a, P: Pass> {
     /// Points whose left blocks were taken in.
     seen: usize,
     taken: usize,
+    looked: u64,
 }
 
 impl<'a, P: Pass> Total<'a, P> {
     pub(super) fn new(cloud: &'a Cloud, pass: &'a P) -> Self {
         let (n, p) = (if pass.weighted() { cloud.len() } else { 0 }, cloud.x.cols());
         let (cross, outer) = (Matrix::zeros(n, p), Matrix::zeros(p, p));
-        Self { cloud, pass, part: P::Part::default(), cross, degree: vec![0.0; n], outer, seen: 0, taken: 0 }
+        let part = P::Part::default();
+        Self { cloud, pass, part, cross, degree: vec![0.0; n], outer, seen: 0, taken: 0, looked: 0 }
     }
 
     /// How many parts were taken in.
@@ -193,8 +222,9 @@ impl<'a, P: Pass> Total<'a, P> {
         self.taken
     }
 
-    pub(super) fn take(&mut self, Parcel { part, sums }: Parcel<P::Part>) {
+    pub(super) fn take(&mut self, Parcel { part, sums, looked }: Parcel<P::Part>) {
         self.pass.merge(&mut self.part, part);
+        self.looked += looked;
         self.taken += 1;
         let Some(sums) = sums else { return };
         let p = self.cloud.x.cols().max(1);
@@ -206,6 +236,8 @@ impl<'a, P: Pass> Total<'a, P> {
     }
 
     pub(super) fn finish(self) -> (P::Part, Option<Matrix>) {
+        let n = self.cloud.len() as u64;
+        self.cloud.tally.add(n * n.saturating_sub(1) / 2, self.looked);
         let sum =
             || if self.cloud.x.is_twofold() { self.outer } else { laplacian(self.cloud, &self.cross, &self.degree) };
         (self.part, self.pass.weighted().then(sum))
@@ -241,7 +273,7 @@ fn tile_row<P: Pass>(
     pass: &P,
     a: usize,
     scratch: &mut Scratch,
-) -> (P::Part, Option<Sums>) {
+) -> Parcel<P::Part> {
     let left = &cloud.blocks[a].0;
     // What is empty was not asked for. The rest is written before it is read: clearing it would write it twice.
     if embeddings.len() < 2 {
@@ -250,6 +282,7 @@ fn tile_row<P: Pass>(
     if !pass.weighted() {
         scratch.weight.clear();
     }
+    let screen = if let ([one], true) = (embeddings, pass.screened()) { one.screen(cloud) } else { None };
     let mut part = pass.begin(a);
     let mut sums = pass.weighted().then(|| match cloud.x.is_twofold() {
         true => Sums { outer: vec![0.0; cloud.x.cols() * cloud.x.cols()], ..Sums::default() },
@@ -259,16 +292,27 @@ fn tile_row<P: Pass>(
             outer: Vec::new(),
         },
     });
+    let mut looked = 0;
     for b in a..cloud.blocks.len() {
         let tile = Tile { cloud, a, b, kind: cloud.kind(a, b) };
         if !pass.wanted(tile.kind) {
             continue;
         }
+        scratch.some.clear();
+        if screen.is_some_and(|screen| !tile.screened(screen, pass, &mut scratch.some)) {
+            continue;
+        }
         let right = &cloud.blocks[b].0;
-        let size = left.len() * right.len();
+        let rows = if scratch.some.is_empty() { left.len() } else { scratch.some.len() };
+        let size = rows * right.len();
+        looked += if a == b { size - left.len() * (left.len() + 1) / 2 } else { size } as u64;
         for (rho, embedding) in [&mut scratch.rho, &mut scratch.other].into_iter().zip(embeddings) {
             rho.resize(size, 0.0);
-            embedding.distances(rho, left, right);
+            if scratch.some.is_empty() {
+                embedding.distances(rho, left, right);
+            } else {
+                embedding.distances_of(rho, &scratch.some, right, &mut scratch.room);
+            }
         }
         if sums.is_some() {
             scratch.weight.clear();
@@ -276,21 +320,50 @@ fn tile_row<P: Pass>(
         }
         tile.visit(scratch, |run| pass.visit(&mut part, run));
         if let Some(sums) = &mut sums {
-            sums.add(tile, &scratch.weight);
+            sums.add(tile, scratch);
         }
     }
     pass.end(&mut part);
-    (part, sums)
+    Parcel { part, sums, looked }
 }
 
+/// Where fewer than this part of a tile's rows can be left out, none is.
+const FEW: f64 = 0.1;
+
 impl Tile<'_> {
+    /// Whether anything of the tile is to be looked at; lists the left points that are, where these are not all.
+    fn screened<P: Pass>(self, screen: &Screen, pass: &P, some: &mut Vec<usize>) -> bool {
+        let Self { cloud, a, b, kind } = self;
+        let (left, right) = (&cloud.blocks[a].0, &cloud.blocks[b].0);
+        let skips =
+            |left: Range<usize>, bounds: Bounds| pass.skips(&Stretch { left, right: right.clone(), kind, bounds });
+        if skips(left.clone(), screen.of_blocks(a, b)) {
+            return false;
+        }
+        if a == b {
+            return true;
+        }
+        some.extend(left.clone().filter(|&i| !skips(i..i + 1, screen.of_point(i, b))));
+        let none = some.is_empty();
+        if some.len() as f64 > (1.0 - FEW) * left.len() as f64 {
+            some.clear();
+        }
+        !none
+    }
+
+    /// The left point of a row of the scratch.
+    fn point(self, scratch: &Scratch, row: usize) -> usize {
+        scratch.some.get(row).copied().unwrap_or(self.cloud.blocks[self.a].0.start + row)
+    }
+
     /// Goes through the unordered pairs in runs of one sort. What of the scratch is empty was not asked for.
     fn visit(self, scratch: &mut Scratch, mut f: impl FnMut(Run<'_>)) {
         let Self { cloud, a, b, kind } = self;
         let (left, right) = (&cloud.blocks[a].0, &cloud.blocks[b].0);
         let cols = right.len();
-        for row in 0..left.len() {
-            let i = left.start + row;
+        let rows = if scratch.some.is_empty() { left.len() } else { scratch.some.len() };
+        for row in 0..rows {
+            let i = self.point(scratch, row);
             let from = if a == b { row + 1 } else { 0 };
             let mut piece = |start: usize, end: usize, same: bool| {
                 if start < end {
@@ -327,27 +400,51 @@ impl Sums {
     }
 
     /// Adds the weights of a tile.
-    fn add(&mut self, tile: Tile<'_>, weight: &[f64]) {
+    fn add(&mut self, tile: Tile<'_>, scratch: &mut Scratch) {
         let Tile { cloud, a, b, .. } = tile;
         let (left, right) = (&cloud.blocks[a].0, &cloud.blocks[b].0);
         let (p, cols, other) = (cloud.x.cols(), right.len(), right.start - left.start);
         if !self.outer.is_empty() {
-            let pairs = weight.iter().enumerate().map(|(k, &w)| (left.start + k / cols, right.start + k % cols, w));
+            let weights = scratch.weight.iter().enumerate();
+            let pairs = weights.map(|(k, &w)| (tile.point(scratch, k / cols), right.start + k % cols, w));
             let sum = weighted_outer(&cloud.x, pairs);
             self.outer.iter_mut().zip(sum.as_slice()).for_each(|(o, v)| *o += v);
             return;
         }
         let mut any = false;
-        for (row, weights) in weight.chunks_exact(cols).enumerate() {
-            let sum = weights.iter().sum::<f64>();
-            any |= sum != 0.0;
-            self.degree[row] += sum;
+        let many = cloud.len() >= SCREENED;
+        for (row, weights) in scratch.weight.chunks_exact(cols).enumerate() {
+            // Most rows of some passes hold nothing that counts.
+            if weights.iter().fold(0, |bits, w| bits | w.to_bits()) == 0 {
+                continue;
+            }
+            any = true;
+            self.degree[tile.point(scratch, row) - left.start] +=
+                if many { sum(weights) } else { weights.iter().sum() };
             self.degree[other..other + cols].iter_mut().zip(weights).for_each(|(d, w)| *d += w);
         }
-        // Most tiles of some passes hold nothing that counts.
-        if any {
-            let xj = &cloud.x.as_slice()[right.start * p..right.end * p];
-            linalg::gemm_nn_add(&mut self.cross, weight, xj, left.len(), p, cols);
+        let xj = &cloud.x.as_slice()[right.start * p..right.end * p];
+        if any && scratch.some.is_empty() {
+            linalg::gemm_nn_add(&mut self.cross, &scratch.weight, xj, left.len(), p, cols);
+        } else if any {
+            let Scratch { weight, some, room, .. } = scratch;
+            room.clear();
+            room.resize(some.len() * p, 0.0);
+            linalg::gemm_nn_add(room, weight, xj, some.len(), p, cols);
+            for (i, sums) in some.iter().zip(room.chunks_exact(p)) {
+                let at = (i - left.start) * p;
+                self.cross[at..at + p].iter_mut().zip(sums).for_each(|(c, v)| *c += v);
+            }
         }
     }
+}
+
+/// A sum whose additions need not wait for one another.
+fn sum(values: &[f64]) -> f64 {
+    let mut lanes = [0.0; 8];
+    let (chunks, rest) = values.as_chunks::<8>();
+    for chunk in chunks {
+        lanes.iter_mut().zip(chunk).for_each(|(l, v)| *l += v);
+    }
+    lanes.iter().sum::<f64>() + rest.iter().sum::<f64>()
 }

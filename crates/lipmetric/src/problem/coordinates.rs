@@ -325,8 +325,10 @@ fn centred(x: &Matrix, weight: &[f64]) -> (Matrix, Vec<f64>, Vec<usize>, Vec<f64
 fn has_near_rows(x: &Matrix, cloud: &Cloud) -> bool {
     let n = cloud.len();
     let largest = (0..n).map(|i| linalg::dot(cloud.x.row(i), cloud.x.row(i))).fold(0.0, f64::max);
-    let plain = Embedding::new(cloud, &Matrix::identity(cloud.x.cols()));
-    let near = shorter(cloud, &plain, NEAR * NEAR * largest);
+    let identity = Matrix::identity(cloud.x.cols());
+    let order = cloud.compacted(&identity);
+    let cloud = order.as_ref().map_or(cloud, |order| &order.cloud);
+    let near = shorter(cloud, &Embedding::new(cloud, &identity), NEAR * NEAR * largest);
     near.iter().any(|&(i, j)| {
         let (a, b) = (x.row(cloud.origin[i as usize]), x.row(cloud.origin[j as usize]));
         a != b

@@ -17,6 +17,8 @@ pub struct Progress {
     pub gap: Option<f64>,
     /// How many pairs the solver holds at the moment.
     pub working_set: Option<usize>,
+    /// The part of the pairs that passes over all pairs had to look at so far: the others were known not to matter.
+    pub looked_at: Option<f64>,
     /// Of a fit that learns from many folds: folds that are done, and folds in all.
     pub folds: Option<(usize, usize)>,
     /// Seconds since the fit began; solvers leave it at zero, and what hands the figures on to the user's observer sets it.

@@ -1,5 +1,5 @@
 use super::Among;
-use crate::pairs::{Cloud, Embedding, Kind, Pass, Question, Run, ask};
+use crate::pairs::{Cloud, Embedding, Kind, Pass, Question, Run, Stretch, ask};
 use serde::{Deserialize, Serialize};
 
 /// Maxima that go side by side, so that one comparison need not wait for the one before.
@@ -23,12 +23,36 @@ pub(crate) struct Query {
     pub(crate) beyond: Beyond,
     /// ... at most this many of them, the longest.
     pub(crate) most: usize,
+    /// Pairs below this length are surely neither the longest nor listed: see [`Query::knowing`].
+    pub(crate) known: f64,
 }
 
 impl Query {
     /// Lists nothing: only sums and the longest pair are wanted.
     pub(crate) fn plain(among: Among) -> Self {
-        Self { among, window: (0.0, 0.0), beyond: Beyond::Length(f64::INFINITY), most: 0 }
+        Self { among, window: (0.0, 0.0), beyond: Beyond::Length(f64::INFINITY), most: 0, known: 0.0 }
+    }
+
+    /// The same where some of the pairs are known to be so long: shorter ones than the longest of these, in as far as the query
+    /// wants no more, need not be looked at.
+    pub(crate) fn knowing(self, mut lengths: Vec<f64>) -> Self {
+        /// What rounding may have made of the lengths.
+        const SURE: f64 = 1.0 - 1e-9;
+        lengths.sort_unstable_by(|a, b| b.total_cmp(a));
+        lengths.dedup_by(|a, b| same_length(*a, *b));
+        let longest = lengths.first().copied().unwrap_or(0.0);
+        let nth = lengths.get(self.most.saturating_sub(1)).copied().unwrap_or(0.0);
+        let known = match self.beyond {
+            Beyond::Part(part) => nth.max(part * longest),
+            // Only the longest pairs of each point are listed: which, no list tells.
+            Beyond::Length(least) => longest.min(least),
+        };
+        Self { known: (SURE * known).max(0.0), ..self }
+    }
+
+    /// Whether none of these pairs is surely wanted as a long one.
+    pub(crate) fn passes_over(&self, pairs: &Stretch) -> bool {
+        !self.among.may_hold(pairs.kind) || pairs.bounds.most < self.known
     }
 }
 
@@ -50,6 +74,35 @@ pub(crate) struct Far {
     floor: f64,
     /// The longest pair of each point from the left block on, as a right one; empty once the row of tiles is complete.
     columns: Vec<(f64, u32)>,
+}
+
+/// Lengths of a few pairs that are among the longest of those that bound the diameter: from a point of each class, or of all, to the
+/// one farthest from it, and on from there.
+pub(crate) fn some_long(cloud: &Cloud, embedding: &Embedding, among: Among) -> Vec<f64> {
+    const SWEEPS: usize = 3;
+    let groups = if among == Among::All { vec![0..cloud.len()] } else { cloud.classes() };
+    let mut out = Vec::with_capacity(SWEEPS * groups.len());
+    for group in groups {
+        let mut from = group.start;
+        for _ in 0..SWEEPS {
+            let lengths = group.clone().map(|j| (embedding.squared_distance(from, j), j));
+            let Some(far) = lengths.max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1))) else { break };
+            out.push(far.0);
+            from = far.1;
+        }
+    }
+    out
+}
+
+/// The least of some lengths; infinity if there are none.
+pub(crate) fn shortest(rho: &[f64]) -> f64 {
+    let mut lanes = [f64::INFINITY; LANES];
+    let (chunks, rest) = rho.as_chunks::<LANES>();
+    lanes.iter_mut().zip(rest).for_each(|(m, &r)| *m = if r > *m { *m } else { r });
+    for chunk in chunks {
+        lanes.iter_mut().zip(chunk).for_each(|(m, &r)| *m = if r > *m { *m } else { r });
+    }
+    lanes.iter().fold(f64::INFINITY, |m: f64, &r| if r > m { m } else { r })
 }
 
 /// The largest of some lengths; zero if none is positive.
@@ -187,6 +240,14 @@ impl Pass for Longer {
         self.among.may_hold(kind)
     }
 
+    fn screened(&self) -> bool {
+        true
+    }
+
+    fn skips(&self, pairs: &Stretch) -> bool {
+        pairs.bounds.most < self.length
+    }
+
     fn visit(&self, part: &mut Self::Part, run: Run<'_>) {
         if self.among.holds(run.same) {
             let long = run.rho.iter().enumerate().filter(|(_, r)| **r > self.length);
@@ -215,8 +276,16 @@ impl Pass for Shorter {
         kind != Kind::Same
     }
 
+    fn screened(&self) -> bool {
+        true
+    }
+
+    fn skips(&self, pairs: &Stretch) -> bool {
+        pairs.bounds.least > self.length
+    }
+
     fn visit(&self, part: &mut Self::Part, run: Run<'_>) {
-        if !run.same {
+        if !run.same && shortest(run.rho) < self.length {
             let short = run.rho.iter().enumerate().filter(|(_, r)| **r < self.length);
             let room = self.most.saturating_sub(part.len());
             part.extend(short.take(room).map(|(k, _)| (run.i as u32, (run.j0 + k) as u32)));

@@ -1,6 +1,6 @@
 use super::Among;
 use super::far::longest;
-use crate::pairs::{Cloud, Embedding, Pass, Question, Run, ask};
+use crate::pairs::{Cloud, Embedding, Kind, Pass, Question, Run, Stretch, ask};
 use serde::{Deserialize, Serialize};
 
 /// Sums that go side by side, so that one addition need not wait for the one before.
@@ -32,6 +32,14 @@ pub(crate) struct Objective<'a> {
 
 impl Pass for Objective<'_> {
     type Part = (f64, f64);
+
+    fn screened(&self) -> bool {
+        true
+    }
+
+    fn skips(&self, pairs: &Stretch) -> bool {
+        !self.among.may_hold(pairs.kind) && (pairs.kind == Kind::Same || pairs.bounds.least > 2.0)
+    }
 
     fn visit(&self, (sum, most): &mut Self::Part, run: Run<'_>) {
         if !run.same {

@@ -17,7 +17,9 @@ mod window;
 #[cfg(test)]
 pub(crate) mod tests;
 
-pub(crate) use far::{Beyond, Far, Long, Longer, Query, Shorter, keep_longest, longer, longest, same_length, shorter};
+pub(crate) use far::{
+    Beyond, Far, Long, Longer, Query, Shorter, keep_longest, longer, longest, same_length, shorter, shortest, some_long,
+};
 pub(crate) use hinge::{Hinges, hinge, objective};
 pub(crate) use rounded::{Rounded, RoundedHinges, is_listed, rounded};
 pub(crate) use spread::spread;

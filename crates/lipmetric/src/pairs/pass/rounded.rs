@@ -1,6 +1,6 @@
 use super::far::{Far, Long, Query};
 use crate::Matrix;
-use crate::pairs::{Cloud, Embedding, Pass, Question, Run, ask};
+use crate::pairs::{Cloud, Embedding, Kind, Pass, Question, Run, Stretch, ask};
 use serde::{Deserialize, Serialize};
 
 /// What a pass over all pairs finds under hinges rounded over a width.
@@ -24,6 +24,8 @@ pub(crate) struct Rounded {
 
 /// Sums that go side by side, so that one addition need not wait for the one before.
 const LANES: usize = 8;
+/// From the kink a hinge is rounded over half of the width, and by rounding of the machine a little more.
+const REACH: f64 = 0.5 * (1.0 + 1e-9);
 
 #[derive(Default)]
 struct Lanes {
@@ -73,13 +75,30 @@ pub(crate) struct Rounding<'a> {
 
 impl Rounding<'_> {
     fn add_hinges(&self, out: &mut Part, run: &mut Run<'_>) {
+        struct Kernel<'a, 'b, 'c>(&'a Rounding<'b>, &'a mut Part, &'a mut Run<'c>);
+        impl pulp::NullaryFnOnce for Kernel<'_, '_, '_> {
+            type Output = ();
+            #[inline(always)]
+            fn call(self) {
+                self.0.add(self.1, self.2);
+            }
+        }
+        pulp::Arch::new().dispatch(Kernel(self, out, run));
+    }
+
+    #[inline(always)]
+    fn add(&self, out: &mut Part, run: &mut Run<'_>) {
         let (own, width) = (self.cloud.weight[run.i], self.width);
         let (rho, others) = (run.rho, &self.cloud.weight[run.j0..run.j0 + run.rho.len()]);
         let mut sums = Lanes::default();
         let ((r, r_rest), (w, w_rest)) = (rho.as_chunks::<LANES>(), others.as_chunks::<LANES>());
         let (l, l_rest) = run.weight.as_chunks_mut::<LANES>();
+        // Where all of them are beyond it only zeros would be added. What is no number is not.
+        let beyond = 2.0 + REACH * width;
         for ((r, w), l) in r.iter().zip(w).zip(l) {
-            sums.add(r, w, l, own, width);
+            if !r.iter().all(|r| *r > beyond) {
+                sums.add(r, w, l, own, width);
+            }
         }
         sums.add(r_rest, w_rest, l_rest, own, width);
         let zone: f64 = sums.zone.iter().sum();
@@ -106,6 +125,15 @@ impl Pass for Rounding<'_> {
 
     fn weighted(&self) -> bool {
         true
+    }
+
+    fn screened(&self) -> bool {
+        true
+    }
+
+    fn skips(&self, pairs: &Stretch) -> bool {
+        let apart = pairs.kind == Kind::Same || pairs.bounds.least > 2.0 + REACH * self.width;
+        apart && self.query.passes_over(pairs)
     }
 
     fn visit(&self, part: &mut Part, mut run: Run<'_>) {

@@ -126,7 +126,7 @@ fn rounded_hinges_and_their_multipliers_are_those_of_a_loop() {
         let factor = factor_for(&cloud, 3);
         let embedding = Embedding::new(&cloud, &factor);
         for (among, width, every) in [(Among::All, 0.5, 3), (Among::Same, 1.5, 1)] {
-            let query = Query { among, window: (2.0, 2.0), beyond: Beyond::Part(0.7), most: 15 };
+            let query = Query { window: (2.0, 2.0), beyond: Beyond::Part(0.7), most: 15, ..Query::plain(among) };
             let found = rounded(&cloud, &embedding, width, every, &query);
             let (mut value, mut total, mut hinge, mut zone_weight) = (0.0, 0.0, 0.0, 0.0);
             let (mut pushed, mut zone, mut count) = (Vec::new(), Vec::new(), 0);
@@ -180,7 +180,7 @@ fn the_spread_of_pairs_is_that_of_a_loop() {
 fn every_question_may_be_answered_elsewhere() {
     for cloud in &clouds() {
         let now = [&Embedding::new(cloud, &factor_for(cloud, 4))];
-        let query = Query { among: Among::Same, window: (1.5, 2.5), beyond: Beyond::Part(0.6), most: 10 };
+        let query = Query { window: (1.5, 2.5), beyond: Beyond::Part(0.6), most: 10, ..Query::plain(Among::Same) };
         assert_travels(cloud, &now, &Objective { cloud, among: Among::Same });
         assert_travels(cloud, &now, &Longer { among: Among::All, length: 1.0, most: 100 });
         assert_travels(cloud, &now, &Bins { cloud });

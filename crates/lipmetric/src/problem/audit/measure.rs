@@ -1,8 +1,8 @@
 use super::listed::largest_sums;
 use super::{Diameter, Problem, Slack};
 use crate::linalg::twofold::{Twofold, UNIT};
-use crate::pairs::pass::{Among, longest};
-use crate::pairs::{Cloud, Embedding, Pass, Question, Run, ask};
+use crate::pairs::pass::{Among, longest, some_long};
+use crate::pairs::{Cloud, Embedding, Kind, Pass, Question, Run, Stretch, ask};
 use crate::{Matrix, Metric};
 use serde::{Deserialize, Serialize};
 
@@ -53,6 +53,8 @@ struct Wanted {
     edge: f64,
     /// All violated margins.
     margins: bool,
+    /// Some pair that bounds the diameter is surely as long as this.
+    known: f64,
 }
 
 /// Where every length is to be right to rounding.
@@ -153,6 +155,15 @@ pub(crate) struct Part {
 impl Pass for Look<'_> {
     type Part = Part;
 
+    fn screened(&self) -> bool {
+        self.careful.is_none() && self.wanted.only_longest
+    }
+
+    fn skips(&self, pairs: &Stretch) -> bool {
+        let short = !self.among.may_hold(pairs.kind) || pairs.bounds.most < self.wanted.known;
+        short && (pairs.kind == Kind::Same || pairs.bounds.least > 2.0 + 2.0 * AT_KINK)
+    }
+
     fn visit(&self, part: &mut Part, run: Run<'_>) {
         if !run.same && (self.wanted.margins || self.careful.is_some()) {
             self.add_margins(part, &run);
@@ -209,9 +220,13 @@ impl Problem {
     /// from, for each given row; they need not be feasible.
     pub(crate) fn measure(&self, metric: &Metric, slack: &[f64]) -> Measured {
         let factor = metric.factor().transpose();
-        let (embedding, error) = Embedding::about_centre(&self.cloud, &factor);
+        // In an order in which a pass over many rows can leave most of them out.
+        let order = self.cloud.compacted(&factor);
+        let cloud = order.as_ref().map_or(&self.cloud, |order| &order.cloud);
+        let (embedding, error) = Embedding::about_centre(cloud, &factor);
         if error < AT_KINK {
-            let measured = self.measured((&embedding, error), &factor, slack, None);
+            let place = order.as_ref().map(|order| &order.place[..]);
+            let measured = self.measured((cloud, place), (&embedding, error), &factor, slack, None);
             if measured.off <= SURE * measured.objective {
                 return measured;
             }
@@ -223,12 +238,13 @@ impl Problem {
     pub(crate) fn measure_carefully(&self, metric: &Metric, slack: &[f64]) -> Measured {
         let factor = metric.factor().transpose();
         let embedding = Embedding::careful(&self.cloud, &factor);
-        self.measured((&embedding, 0.0), &factor, slack, Some(tiny(&self.cloud, &factor)))
+        self.measured((&self.cloud, None), (&embedding, 0.0), &factor, slack, Some(tiny(&self.cloud, &factor)))
     }
 
-    /// The objective from lengths that may be off by `error`.
+    /// The objective from lengths that may be off by `error`, of the points in an order that may be their own.
     fn measured(
         &self,
+        (cloud, place): (&Cloud, Option<&[usize]>),
         (embedding, error): (&Embedding, f64),
         factor: &Matrix,
         slack: &[f64],
@@ -239,8 +255,16 @@ impl Problem {
         let lengths = tail && pairs <= MOST_LENGTHS;
         let edge = if tail && !lengths { self.guessed_edge(factor) } else { f64::INFINITY };
         let only_longest = matches!(self.diameter, Diameter::Maximum);
-        let wanted = Wanted { only_longest, lengths, edge, margins: self.slack == Slack::Instance };
-        let (mut found, _) = ask(&self.cloud, &[embedding], &Figures { among: self.variant.bounding(), wanted, tiny });
+        let among = self.variant.bounding();
+        // Less what rounding may have made of it.
+        let known = |l: Vec<f64>| (1.0 - SURE) * l.into_iter().fold(0.0, f64::max) - error;
+        let known = place.map_or(0.0, |_| known(some_long(cloud, embedding, among)));
+        let wanted = Wanted { only_longest, lengths, edge, margins: self.slack == Slack::Instance, known };
+        let (mut found, _) = ask(cloud, &[embedding], &Figures { among, wanted, tiny });
+        if let Some(place) = place {
+            let placed = |i: u32| place[i as usize] as u32;
+            found.margins.iter_mut().for_each(|(i, j, _)| (*i, *j) = (placed(*i), placed(*j)));
+        }
         let diameter = match self.diameter {
             Diameter::Maximum => found.longest,
             Diameter::Mean => found.sum / self.bounding(),
@@ -264,7 +288,7 @@ impl Problem {
         let Diameter::Cvar(level) = self.diameter else { return f64::INFINITY };
         let part = self.cloud.thinned(SAMPLE);
         let embedding = Embedding::careful(&part, factor);
-        let wanted = Wanted { only_longest: false, lengths: true, edge: f64::INFINITY, margins: false };
+        let wanted = Wanted { only_longest: false, lengths: true, edge: f64::INFINITY, margins: false, known: 0.0 };
         let figures = Figures { among: self.variant.bounding(), wanted, tiny: None };
         let mut lengths = ask(&part, &[&embedding], &figures).0.lengths;
         lengths.sort_unstable_by(|a, b| b.0.total_cmp(&a.0));

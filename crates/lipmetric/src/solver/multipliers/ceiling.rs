@@ -97,7 +97,7 @@ fn pair_ceiling(cloud: &Cloud, settings: Settings, observer: &mut dyn Observer) 
         let Some(keep) = kept.as_mut() else { return Ok((size / solution.objective, above)) };
         let known = solution.objective * (1.0 + EXCESS * ACCURACY);
         let nothing = (f64::NEG_INFINITY, f64::NEG_INFINITY);
-        let query = Query { among: variant.bounding(), window: nothing, beyond: Beyond::Part(0.5), most: FAR };
+        let query = Query { window: nothing, beyond: Beyond::Part(0.5), most: FAR, ..Query::plain(variant.bounding()) };
         let found = survey(&cloud, &Embedding::new(&cloud, &factor), &query);
         below = below.max(size / found.longest);
         if found.longest <= known {
@@ -159,8 +159,12 @@ mod tests {
             for k in 0..8 {
                 let (s, t) = (f64::from(k) * 0.4).sin_cos();
                 let factor = Matrix::from_rows(&[[s, 0.3 * t], [t, -0.3 * s]]);
-                let query =
-                    Query { among: variant.bounding(), window: (-1.0, -1.0), beyond: Beyond::Part(0.9), most: 1 };
+                let query = Query {
+                    window: (-1.0, -1.0),
+                    beyond: Beyond::Part(0.9),
+                    most: 1,
+                    ..Query::plain(variant.bounding())
+                };
                 let longest = survey(&all, &Embedding::new(&all, &factor), &query).longest;
                 let size = linalg::inner(&push, &linalg::product_transposed(&factor, &factor));
                 assert!(size / longest <= above * (1.0 + 1e-9), "{variant:?} {k}");

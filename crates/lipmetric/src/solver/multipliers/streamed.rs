@@ -17,8 +17,8 @@ use super::{HALVINGS, PROXIMAL, negative_factor};
 use crate::linalg::packed_len;
 use crate::linalg::proximal::{Positive, simplex_threshold};
 use crate::linalg::{self, Cholesky, Eigen};
-use crate::pairs::pass::{Beyond, Query, Rounded, rounded};
-use crate::pairs::{Cloud, Embedding};
+use crate::pairs::pass::{Beyond, Query, Rounded, rounded, some_long};
+use crate::pairs::{Cloud, Compact, Embedding};
 use crate::problem::{Multipliers, certify, mean_pair, relative_gap};
 use crate::solver::lbfgs::{Curvature, SUFFICIENT};
 use crate::solver::working_set::model::{Lengths, Model, State};
@@ -84,8 +84,10 @@ const PULL: f64 = 0.1;
 
 /// The points whose hinges count at the moment.
 struct Level {
-    /// `None` where these are all points.
-    part: Option<(Cloud, Vec<u32>)>,
+    /// The points in an order of their own; `None` where these are all points, and not many.
+    part: Option<Compact>,
+    /// Whether these are some of the points only.
+    sampled: bool,
     /// The best objective and bound of the problem with these hinges.
     objective: f64,
     bound: f64,
@@ -198,7 +200,7 @@ impl<'a> Streamed<'a> {
         Ok(Self {
             cloud,
             settings,
-            level: Level { part: None, objective: f64::INFINITY, bound },
+            level: Level { part: None, sampled: false, objective: f64::INFINITY, bound },
             mean,
             model,
             state,
@@ -220,9 +222,12 @@ impl<'a> Streamed<'a> {
 
     /// Goes on with the hinges of a sample of this size; of all points where there is none.
     fn enter(&mut self, size: Option<usize>) {
-        let part = size.map(|size| self.sample(size));
-        self.level = Level { part, objective: f64::INFINITY, bound: 0.0 };
-        if self.level.part.is_none() {
+        let (part, sampled) = match size {
+            Some(size) => (Some(self.sample(size)), true),
+            None => (self.cloud.compacted(&self.state.factor), false),
+        };
+        self.level = Level { part, sampled, objective: f64::INFINITY, bound: 0.0 };
+        if !sampled {
             (self.level.objective, self.level.bound) = (self.best.0, self.bound);
         }
         self.every = EVERY;
@@ -230,7 +235,7 @@ impl<'a> Streamed<'a> {
 
     /// Points evenly spaced within each class, each standing for as many as were left out; and, without weight, the points
     /// of the known long pairs and those farthest from the centre under the metric.
-    fn sample(&self, size: usize) -> (Cloud, Vec<u32>) {
+    fn sample(&self, size: usize) -> Compact {
         let cloud = self.cloud;
         let mut weight = vec![None; cloud.len()];
         for class in cloud.classes() {
@@ -248,12 +253,15 @@ impl<'a> Streamed<'a> {
         }
         let keep: Vec<usize> = (0..cloud.len()).filter(|&i| weight[i].is_some()).collect();
         let part = cloud.part(&keep, weight.into_iter().flatten().collect());
-        (part, keep.iter().map(|&i| i as u32).collect())
+        match part.compacted(&self.state.factor) {
+            Some(Compact { cloud, place }) => Compact { cloud, place: place.into_iter().map(|k| keep[k]).collect() },
+            None => Compact { cloud: part, place: keep },
+        }
     }
 
     /// Minimises at the present level until its gap is below the tolerance.
     fn descend(&mut self, tolerance: f64, observer: &mut dyn Observer) -> Result<Ended> {
-        let sampled = self.level.part.is_some();
+        let sampled = self.level.sampled;
         let patience = if sampled { PATIENCE_SAMPLE } else { PATIENCE };
         let most = if self.wide() { STEPS_WIDE } else { STEPS };
         let (mut idle, mut least) = (0, f64::INFINITY);
@@ -332,23 +340,36 @@ impl<'a> Streamed<'a> {
             dual: Some(self.bound),
             gap: known.then(|| self.gap()),
             working_set: Some(zone + self.model.pulls()),
+            looked_at: self.cloud.looked_at(),
             ..Progress::default()
         }
     }
 
     fn query(&self) -> Query {
         let most = (packed_len(self.state.m.rows()) / 2).clamp(LONG_PAIRS.0, LONG_PAIRS.1);
-        Query { among: self.settings.variant.bounding(), window: (2.0, 2.0), beyond: Beyond::Part(LONG), most }
+        let among = self.settings.variant.bounding();
+        Query { window: (2.0, 2.0), beyond: Beyond::Part(LONG), most, ..Query::plain(among) }
     }
 
     /// A pass over the pairs of the level, in the numbering of all points.
     fn pass(&self, m: &Matrix) -> Rounded {
-        let Some((part, place)) = &self.level.part else {
-            return rounded(self.cloud, &Embedding::symmetric(self.cloud, m), self.width, self.every, &self.query());
+        self.pass_over(self.level.part.as_ref(), m, self.every)
+    }
+
+    /// A pass over the pairs of points in an order of their own, or of all in the usual order.
+    fn pass_over(&self, order: Option<&Compact>, m: &Matrix, every: u64) -> Rounded {
+        let Some(order) = order else {
+            return rounded(self.cloud, &Embedding::symmetric(self.cloud, m), self.width, every, &self.query());
         };
-        let mut seen = rounded(part, &Embedding::symmetric(part, m), self.width, self.every, &self.query());
-        seen.far.iter_mut().for_each(|f| (f.1, f.2) = (place[f.1 as usize], place[f.2 as usize]));
-        seen.zone.iter_mut().for_each(|z| (z.0, z.1) = (place[z.0 as usize], place[z.1 as usize]));
+        let embedding = Embedding::symmetric(&order.cloud, m);
+        let mut known = some_long(&order.cloud, &embedding, self.settings.variant.bounding());
+        known.extend(self.model.lengths(&self.cloud.x, m).pull.iter().take(self.model.pull.len()));
+        let mut seen = rounded(&order.cloud, &embedding, self.width, every, &self.query().knowing(known));
+        order.placed(&mut seen.far);
+        for (i, j, _) in &mut seen.zone {
+            // Pairs of different label are in the order of their classes either way.
+            (*i, *j) = (order.place[*i as usize] as u32, order.place[*j as usize] as u32);
+        }
         seen
     }
 
@@ -536,8 +557,7 @@ impl<'a> Streamed<'a> {
     /// What the metric and the multipliers are worth on all pairs.
     fn judge(&mut self) -> Result<()> {
         let m = linalg::product_transposed(&self.state.factor, &self.state.factor);
-        let embedding = Embedding::symmetric(self.cloud, &m);
-        let seen = rounded(self.cloud, &embedding, self.width, u64::MAX, &self.query());
+        let seen = self.pass_over(self.cloud.compacted(&self.state.factor).as_ref(), &m, u64::MAX);
         let objective = self.settings.c * seen.longest + seen.hinge;
         if objective < self.best.0 && seen.longest > 0.0 {
             self.best = (objective, self.state.factor.clone());

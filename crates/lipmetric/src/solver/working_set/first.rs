@@ -33,7 +33,8 @@ pub(crate) fn first_factor(cloud: &Cloud, settings: &Settings, start: Option<&Ma
     let part = if cloud.len() > SAMPLE { cloud.thinned(SAMPLE) } else { cloud.clone() };
     let share = part.pair_totals().0 / cloud.pair_totals().0;
     let everything = (f64::NEG_INFINITY, f64::INFINITY);
-    let query = Query { among: settings.variant.bounding(), window: everything, beyond: Beyond::Part(LONG), most: 1 };
+    let query =
+        Query { window: everything, beyond: Beyond::Part(LONG), most: 1, ..Query::plain(settings.variant.bounding()) };
     let total = cloud.weight.iter().sum::<f64>();
     let mut within = Matrix::zeros(p, p);
     for group in cloud.classes() {

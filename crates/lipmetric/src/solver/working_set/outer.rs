@@ -10,8 +10,8 @@ use super::survey::{Survey, survey};
 use crate::linalg;
 use crate::linalg::packed_len;
 use crate::linalg::proximal::Positive;
-use crate::pairs::pass::{Beyond, Long, Query, window_of_sample};
-use crate::pairs::{Cloud, Embedding, weighted_outer};
+use crate::pairs::pass::{Beyond, Long, Query, some_long, window_of_sample};
+use crate::pairs::{Cloud, Compact, Embedding, weighted_outer};
 use crate::problem::{Certificate, Multipliers, Slack, Variant, certify, mean_pair, relative_gap};
 use crate::solver::{Halt, Kept, Observer, Progress, Solution, Status, Stop, Termination};
 use crate::{Matrix, Result};
@@ -132,6 +132,9 @@ pub(super) struct Outer<'a> {
     pub(super) certificate: Option<Certificate>,
     /// Where `c` is to rise to `c_max`.
     pub(super) climb: Option<Climb>,
+    /// Many points in an order that was compact under the metric at one of the last looks, and how many looks there were.
+    pub(super) order: Option<Compact>,
+    looks: usize,
     /// Whether an observer may keep the best metric, as that of the problem that was asked for.
     offered: bool,
 }
@@ -184,6 +187,7 @@ impl<'a> Outer<'a> {
                 dual: Some(outer.bound),
                 gap: Some(gap),
                 working_set: Some(rows),
+                looked_at: outer.cloud.looked_at(),
                 ..Progress::default()
             };
             if gap < PROGRESS * least {
@@ -283,6 +287,8 @@ impl<'a> Outer<'a> {
             bound,
             certificate: None,
             climb: None,
+            order: None,
+            looks: 0,
             offered: false,
         };
         outer.look(inner)?;
@@ -401,9 +407,13 @@ impl<'a> Outer<'a> {
         let nothing = (f64::NEG_INFINITY, f64::NEG_INFINITY);
         let window =
             if self.only.is_some() { nothing } else { window_of_sample(self.cloud, &factor, inner.working_target(q)) };
-        let query = Query { window, ..self.query() };
         let embedding = Embedding::new(self.cloud, &factor);
-        let found = survey(self.cloud, &embedding, &query);
+        self.arrange(&factor);
+        let query = Query { window, ..self.query() }.knowing(self.known_lengths(&embedding));
+        let found = match &self.order {
+            Some(order) => survey(&order.cloud, &Embedding::new(&order.cloud, &factor), &query).placed(order),
+            None => survey(self.cloud, &embedding, &query),
+        };
         let (t, objective) = match self.only {
             Some(row) => {
                 let t = 2.0 / linalg::inner(row, &linalg::product_transposed(&factor, &factor));
@@ -417,6 +427,25 @@ impl<'a> Outer<'a> {
             self.best = Best { objective, diameter: t * found.longest, factor: scaled, slack: Vec::new() };
         }
         Ok(self.renew(found, window, &embedding) || grown)
+    }
+
+    /// Has many points in a compact order: a new one at the first looks, where the metric changes much, and then ever more rarely.
+    pub(super) fn arrange(&mut self, factor: &Matrix) {
+        self.looks += 1;
+        if self.looks.is_power_of_two() {
+            self.order = self.cloud.compacted(factor);
+        }
+    }
+
+    /// Lengths of pairs that bound the diameter, long ones among them; nothing where points are few.
+    pub(super) fn known_lengths(&self, embedding: &Embedding) -> Vec<f64> {
+        if self.order.is_none() {
+            return Vec::new();
+        }
+        let mut lengths = some_long(self.cloud, embedding, self.settings.variant.bounding());
+        let pull = self.model.pull.iter();
+        lengths.extend(pull.map(|&(i, j)| embedding.squared_distance(i as usize, j as usize)));
+        lengths
     }
 
     /// The long pairs that are wanted.
@@ -433,7 +462,7 @@ impl<'a> Outer<'a> {
             Slack::Instance => (2 * q).clamp(LONG_PAIRS_WITH_SLACKS.0, LONG_PAIRS_WITH_SLACKS.1),
         };
         let window = (f64::NEG_INFINITY, f64::NEG_INFINITY);
-        Query { among: self.settings.variant.bounding(), window, beyond: Beyond::Part(LONG), most }
+        Query { window, beyond: Beyond::Part(LONG), most, ..Query::plain(self.settings.variant.bounding()) }
     }
 
     /// Takes a bound from the multipliers; returns `sum lambda A` and `sum eta A` in all coordinates.

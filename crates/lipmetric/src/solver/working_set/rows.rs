@@ -2,8 +2,8 @@
 
 use super::model::{Model, Push};
 use super::outer::{Best, Outer, Settings};
-use crate::pairs::pass::{Beyond, Far, Long, Query};
-use crate::pairs::{Cloud, Embedding, Pass, Question, Run, ask};
+use crate::pairs::pass::{Beyond, Far, Long, Query, shortest, some_long};
+use crate::pairs::{Cloud, Compact, Embedding, Kind, Pass, Question, Run, Stretch, ask};
 use crate::problem::{Bound, Certificate, SupportPair, relative_gap};
 use crate::{Matrix, Metric, Result};
 use serde::{Deserialize, Serialize};
@@ -18,6 +18,8 @@ const EACH: usize = 16;
 const VIOLATED: usize = 32;
 /// The hinge of a pair costs this many times what the cheaper of its slacks costs.
 const DEARER: f64 = 2.0;
+/// What rounding may change of a margin near zero.
+const ROUNDING: f64 = 1e-12;
 /// How often a row's lift is made as small as those of the others allow.
 const ROUNDS: usize = 3;
 
@@ -39,6 +41,8 @@ pub(crate) struct Look<'a> {
     cloud: &'a Cloud,
     query: &'a Query,
     slack: &'a [f64],
+    /// Of each point the least slack of its block.
+    least: Vec<f64>,
     margin: f64,
 }
 
@@ -56,9 +60,20 @@ pub(crate) struct Part {
 impl Pass for Look<'_> {
     type Part = Part;
 
+    fn screened(&self) -> bool {
+        true
+    }
+
+    fn skips(&self, pairs: &Stretch) -> bool {
+        let Stretch { left, right, bounds, .. } = pairs;
+        let own = if left.len() == 1 { self.slack[left.start] } else { self.least[left.start] };
+        let loose = bounds.least + own + self.least[right.start] - 2.0 > self.margin + ROUNDING;
+        (pairs.kind == Kind::Same || loose) && self.query.passes_over(pairs)
+    }
+
     fn visit(&self, part: &mut Part, run: Run<'_>) {
         part.far.visit(self.query, self.cloud, &run);
-        if run.same {
+        if run.same || shortest(run.rho) + self.slack[run.i] + self.least[run.j0] - 2.0 > self.margin + ROUNDING {
             return;
         }
         part.columns.resize(self.cloud.len(), (f64::INFINITY, 0));
@@ -117,7 +132,8 @@ impl Question for TightMargins {
     type Pass<'a> = Look<'a>;
 
     fn pass<'a>(&'a self, cloud: &'a Cloud, _: &[&'a Embedding]) -> Look<'a> {
-        Look { cloud, query: &self.query, slack: &self.slack, margin: self.margin }
+        let least = cloud.least_of_block(&self.slack);
+        Look { cloud, query: &self.query, slack: &self.slack, least, margin: self.margin }
     }
 }
 
@@ -129,6 +145,26 @@ pub(crate) fn tight(cloud: &Cloud, now: &Embedding, slack: &[f64], margin: f64, 
     found.pairs.dedup_by_key(|t| (t.1, t.2));
     let Part { pairs, crowded, far, .. } = found;
     Tight { pairs, complete: crowded == 0, longest: far.longest, far: far.pairs }
+}
+
+/// The same, of points some of which may be at hand in a compact order.
+fn tight_of(
+    (cloud, order): (&Cloud, Option<&Compact>),
+    factor: &Matrix,
+    slack: &[f64],
+    margin: f64,
+    query: &Query,
+) -> Tight {
+    let Some(order) = order else { return tight(cloud, &Embedding::new(cloud, factor), slack, margin, query) };
+    let now = Embedding::new(&order.cloud, factor);
+    let slack: Vec<f64> = order.place.iter().map(|&i| slack[i]).collect();
+    let mut found = tight(&order.cloud, &now, &slack, margin, query);
+    // Pairs of different label are in the order of their classes either way.
+    let place = |i: u32| order.place[i as usize] as u32;
+    found.pairs.iter_mut().for_each(|(_, i, j)| (*i, *j) = (place(*i), place(*j)));
+    found.pairs.sort_unstable_by(self::order);
+    order.placed(&mut found.far);
+    found
 }
 
 impl Tight {
@@ -211,7 +247,10 @@ impl Outer<'_> {
         let gap = relative_gap(self.best.objective, self.bound);
         let margin = gap.clamp(MARGINS.0, MARGINS.1);
         let embedding = Embedding::new(self.cloud, factor);
-        let found = tight(self.cloud, &embedding, &self.state.slack, margin, &self.query());
+        self.arrange(factor);
+        let query = self.query().knowing(self.known_lengths(&embedding));
+        let points = (self.cloud, self.order.as_ref());
+        let found = tight_of(points, factor, &self.state.slack, margin, &query);
         let slack = found.feasible(&self.state.slack, &self.cloud.weight);
         let loss: f64 = slack.iter().zip(&self.cloud.weight).map(|(s, w)| s * w).sum();
         let objective = self.settings.c * found.longest + loss;
@@ -250,12 +289,15 @@ impl Outer<'_> {
 /// Slacks that are feasible for a metric, and not too large.
 pub(super) fn first_slacks(cloud: &Cloud, settings: &Settings, factor: &Matrix) -> Vec<f64> {
     let query = Query { beyond: Beyond::Part(1.0), most: 1, ..Query::plain(settings.variant.bounding()) };
-    let embedding = Embedding::new(cloud, factor);
+    let order = cloud.compacted(factor);
+    let long = |order: &Compact| some_long(&order.cloud, &Embedding::new(&order.cloud, factor), query.among);
+    let query = query.knowing(order.as_ref().map(long).unwrap_or_default());
+    let points = (cloud, order.as_ref());
     let nothing = vec![0.0; cloud.len()];
     // No margin is wider than 2.
-    let mut slack = tight(cloud, &embedding, &nothing, 2.0, &query).feasible(&nothing, &cloud.weight);
+    let mut slack = tight_of(points, factor, &nothing, 2.0, &query).feasible(&nothing, &cloud.weight);
     for _ in 0..LOWERED {
-        tight(cloud, &embedding, &slack, 2.0, &query).lower(&mut slack, 2.0);
+        tight_of(points, factor, &slack, 2.0, &query).lower(&mut slack, 2.0);
     }
     slack
 }
@@ -303,7 +345,7 @@ mod tests {
         for n in [40, 400] {
             let (cloud, slack) = sample(n);
             let now = Embedding::new(&cloud, &Matrix::identity(2));
-            let query = Query { among: Among::All, window: (0.0, 0.0), beyond: Beyond::Part(0.9), most: 5 };
+            let query = Query { beyond: Beyond::Part(0.9), most: 5, ..Query::plain(Among::All) };
             let margin = 0.5;
             let found = tight(&cloud, &now, &slack, margin, &query);
             assert_eq!(found.complete, n == 40);

@@ -2,8 +2,8 @@
 
 use super::model::Push;
 use crate::Matrix;
-use crate::pairs::pass::{Far, Long, Query};
-use crate::pairs::{Cloud, Embedding, Pass, Question, Run, ask};
+use crate::pairs::pass::{Far, Long, Query, shortest};
+use crate::pairs::{Cloud, Compact, Embedding, Kind, Pass, Question, Run, Stretch, ask};
 use serde::{Deserialize, Serialize};
 
 /// What a pass over all pairs finds.
@@ -44,9 +44,17 @@ impl Pass for Look<'_> {
         self.query.window.0 > f64::NEG_INFINITY
     }
 
+    fn screened(&self) -> bool {
+        true
+    }
+
+    fn skips(&self, pairs: &Stretch) -> bool {
+        (pairs.kind == Kind::Same || pairs.bounds.least >= self.query.window.1) && self.query.passes_over(pairs)
+    }
+
     fn visit(&self, part: &mut Part, run: Run<'_>) {
         part.far.visit(self.query, self.cloud, &run);
-        if run.same {
+        if run.same || shortest(run.rho) >= self.query.window.1 {
             return;
         }
         let Run { i, j0, rho, weight, .. } = run;
@@ -106,6 +114,16 @@ pub(crate) fn survey(cloud: &Cloud, embedding: &Embedding, query: &Query) -> Sur
 const MULTIPLE: f64 = 1e12;
 
 impl Survey {
+    /// The same in the usual numbers of the points.
+    pub(super) fn placed(mut self, order: &Compact) -> Self {
+        // Pairs of different label are in the order of their classes either way.
+        let place = |i: u32| order.place[i as usize] as u32;
+        self.near.iter_mut().for_each(|(row, _)| (row.i, row.j) = (place(row.i), place(row.j)));
+        self.near.sort_unstable_by_key(|n| (n.0.i, n.0.j));
+        order.placed(&mut self.far);
+        self
+    }
+
     /// The best multiple of the metric that keeps the sides of all pairs outside the window, and its objective: `F(t M)` is
     /// convex and piecewise linear in `t`, with kinks at `2 / rho`.
     pub(crate) fn rescaled(&self, c: f64, window: (f64, f64)) -> (f64, f64) {

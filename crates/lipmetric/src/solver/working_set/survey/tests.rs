@@ -19,7 +19,7 @@ fn a_survey_sums_what_is_below_the_window_and_lists_what_is_inside() {
             (Variant::Intra, (1.9, 2.0)),
             (Variant::Intra, (f64::NEG_INFINITY, f64::INFINITY)),
         ] {
-            let query = Query { among: variant.bounding(), window, beyond: Beyond::Part(0.6), most: 20 };
+            let query = Query { window, beyond: Beyond::Part(0.6), most: 20, ..Query::plain(variant.bounding()) };
             let found = survey(&cloud, &embedding, &query);
             let pairs = weighted(&cloud, &factor);
             let below: Vec<_> = pairs.iter().filter(|p| p.3 < window.0).collect();
@@ -47,7 +47,7 @@ fn the_best_multiple_of_a_metric_is_not_beaten_by_any_other() {
             factor.as_mut_slice().iter_mut().for_each(|v| *v *= 0.5 * seed as f64);
             let embedding = Embedding::new(&cloud, &factor);
             let window = (1.0, 4.0);
-            let query = Query { among: Among::All, window, beyond: Beyond::Part(0.9), most: 5 };
+            let query = Query { window, beyond: Beyond::Part(0.9), most: 5, ..Query::plain(Among::All) };
             let found = survey(&cloud, &embedding, &query);
             let c = 3.0;
             let (t, value) = found.rescaled(c, window);
@@ -69,7 +69,7 @@ fn the_best_multiple_of_a_metric_is_not_beaten_by_any_other() {
 fn what_a_survey_finds_may_be_computed_elsewhere() {
     for cloud in clouds() {
         let embedding = Embedding::new(&cloud, &factor_for(&cloud, 1));
-        let query = Query { among: Among::Same, window: (1.0, 2.5), beyond: Beyond::Part(0.5), most: 20 };
+        let query = Query { window: (1.0, 2.5), beyond: Beyond::Part(0.5), most: 20, ..Query::plain(Among::Same) };
         assert_travels(&cloud, &[&embedding], &Look { cloud: &cloud, query: &query });
     }
 }
