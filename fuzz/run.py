@@ -4,9 +4,9 @@
     cargo install cargo-fuzz && cargo +nightly fuzz build -s none       (in fuzz/)
     python3 fuzz/run.py --seconds 600
 
-The targets run one after the other, in slices; the CPU time of a target (user and system, of the process itself) is added up in
-`target/fuzz-times.json`, so that an interrupted run goes on. What is found new goes into `target/corpus`, not into the corpora of the
-repository. An input that panics, takes more than `--timeout` seconds or more than `--memory` MB is kept in `artifacts`; the
+The targets run in slices, the one with the least time first, so that an early end leaves all of them with their share; the CPU time of
+a target (user and system, of the process itself) is added up in `target/times/TARGET.json`, so that an interrupted run goes on, and two
+runs of different targets can go side by side. What is found new goes into `target/corpus`, not into the corpora of the repository. An input that panics, takes more than `--timeout` seconds or more than `--memory` MB is kept in `artifacts`; the
 reader then goes on with the others, and the exit code is 1.
 """
 
@@ -58,16 +58,22 @@ def main():
     parser.add_argument("--longest", type=int, default=16384, help="bytes of an input")
     parser.add_argument("targets", nargs="*", default=TARGETS)
     args = parser.parse_args()
-    kept = HERE / "target" / "fuzz-times.json"
-    times = json.loads(kept.read_text()) if kept.exists() else {}
-    for name in args.targets:
-        of = times.setdefault(name, {"cpu_seconds": 0.0, "inputs": 0, "found": []})
-        while of["cpu_seconds"] < args.seconds:
-            seconds, tried, found = run(name, args)
-            of["cpu_seconds"] += seconds
-            of["inputs"] += tried
-            of["found"] += [str(path.relative_to(HERE)) for path in found]
-            kept.write_text(json.dumps(times, indent=1))
+    kept = HERE / "target" / "times"
+    kept.mkdir(parents=True, exist_ok=True)
+    files = {name: kept / f"{name}.json" for name in args.targets}
+    none = '{"cpu_seconds": 0.0, "inputs": 0, "found": []}'
+    times = {name: json.loads(file.read_text() if file.exists() else none) for name, file in files.items()}
+    while waiting := [name for name in args.targets if times[name]["cpu_seconds"] < args.seconds]:
+        name = min(waiting, key=lambda name: times[name]["cpu_seconds"])
+        of = times[name]
+        seconds, tried, found = run(name, args)
+        of["cpu_seconds"] += seconds
+        of["inputs"] += tried
+        of["found"] += [str(path.relative_to(HERE)) for path in found]
+        files[name].write_text(json.dumps(of, indent=1))
+        for path in found:
+            print(f"{name}: {path}", flush=True)
+    for name, of in times.items():
         print(f"{name}: {of['cpu_seconds']:.0f} CPU seconds, {of['inputs']} inputs, {len(of['found'])} found", flush=True)
     return int(any(times[name]["found"] for name in args.targets))
 

@@ -202,9 +202,10 @@ pub(crate) struct RoleArgs {
     /// Treat a column as numeric, boolean or category, whatever its content suggests (repeatable)
     #[arg(long, value_name = "COL=KIND", value_parser = kind_of_column)]
     kind: Vec<(String, Kind)>,
-    /// What separates a number's whole part from its fraction: `.` or `,`
-    #[arg(long, value_name = "MARK", default_value_t = '.')]
-    decimal: char,
+    /// What separates a number's whole part from its fraction: `.` or `,` (default: `,` where cells are not separated by commas and
+    /// the columns leave no doubt, else `.`)
+    #[arg(long, value_name = "MARK")]
+    decimal: Option<char>,
     /// What stands between groups of three digits: a character, or `space` (default: nothing)
     #[arg(long, value_name = "MARK", value_parser = thousands)]
     thousands: Option<char>,
@@ -371,13 +372,14 @@ impl RoleArgs {
 
     fn roles(&self, task: Task) -> Roles {
         let mut notation = Notation::default();
-        (notation.decimal, notation.thousands) = (self.decimal, self.thousands);
+        (notation.decimal, notation.thousands) = (self.decimal.unwrap_or(notation.decimal), self.thousands);
         notation.missing.clone_from(&self.missing);
         Roles {
             label: self.label.as_ref().map(ColumnRef::new),
             ignore: self.ignore.columns(),
             kinds: self.kind.iter().map(|(c, k)| (ColumnRef::new(c), *k)).collect(),
             notation,
+            recognise_commas: self.decimal.is_none() && self.thousands.is_none(),
             skip_unlabelled: self.skip_unlabelled,
             task,
         }

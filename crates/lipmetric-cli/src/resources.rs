@@ -1,6 +1,6 @@
 //! What the process has used.
 
-use cpu_time::ProcessTime;
+use cpu_time::{ProcessTime, ThreadTime};
 use std::time::Instant;
 
 /// A stopwatch for wall and processor time.
@@ -22,6 +22,14 @@ impl Stopwatch {
     pub(crate) fn cpu_seconds(&self) -> Option<f64> {
         Some(self.cpu?.try_elapsed().ok()?.as_secs_f64())
     }
+}
+
+/// Does something, and tells how many times as long as its processor time it took: how busy the machine is with other things.
+pub(crate) fn with_load<T>(work: impl FnOnce() -> T) -> (T, f64) {
+    let (wall, cpu) = (Instant::now(), ThreadTime::try_now().ok());
+    let done = work();
+    let used = cpu.and_then(|cpu| cpu.try_elapsed().ok()).map_or(0.0, |used| used.as_secs_f64());
+    (done, if used > 0.0 { wall.elapsed().as_secs_f64() / used } else { 1.0 })
 }
 
 /// The most memory that the process has held at once; `None` where the system does not tell (only Linux does).

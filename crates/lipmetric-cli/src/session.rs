@@ -3,6 +3,7 @@
 use crate::cli::Global;
 use crate::failure::{Failure, Result};
 use crate::output;
+use crate::resources::Stopwatch;
 use crate::signals::Interrupt;
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lipmetric::evaluate::{Advance, Supervisor};
@@ -56,7 +57,7 @@ impl Session {
             .flatten()
             .ok_or_else(|| Failure::Usage(format!("--time-limit: {seconds} is not a number of seconds above zero")))?;
         // A limit beyond what the clock can tell is none.
-        Ok(self.begun.checked_add(whole).map(|end| Limit { whole, end }))
+        Ok(self.begun.checked_add(whole).map(|end| Limit::new(whole, end)))
     }
 
     /// Says something about the run, on standard error.
@@ -162,21 +163,48 @@ pub(crate) fn patience(limit: Option<Limit>) -> Duration {
     limit.map_or(Duration::ZERO, |l| l.whole.mul_f64(0.03)).max(Duration::from_millis(400))
 }
 
-/// How fast a model is put together, checked and written on a busy machine.
-const BYTES_PER_SECOND: f64 = 1e8;
+/// How fast rows are prepared, and how fast a model is put together, checked and written, each on a machine with nothing else to do.
+const BYTES_PER_SECOND: f64 = 2e8;
+
+/// A machine may have so much else to do that everything takes as many times as long; a table that comes slowly tells nothing more.
+const BUSIEST: f64 = 10.0;
 
 /// A limit of time.
 #[derive(Clone, Copy)]
 pub(crate) struct Limit {
     whole: Duration,
+    /// When nothing may be done any more.
+    last: Instant,
+    /// When the work is to end, so that there is time to write.
     pub(crate) end: Instant,
+    /// How long before its end to make ready what is written if there is nothing better.
+    pub(crate) lead: Duration,
+    /// Seconds that writing takes on a machine with nothing else to do.
+    writing: f64,
 }
 
 impl Limit {
-    /// The same, earlier by the time that it takes to write so many bytes, but by no more than a fifth of the whole.
-    pub(crate) fn leaving_time_to_write(self, bytes: u64) -> Self {
-        let writing = Duration::from_secs_f64(bytes as f64 / BYTES_PER_SECOND).min(self.whole / 5);
-        Self { end: self.end.checked_sub(writing).unwrap_or(self.end), ..self }
+    fn new(whole: Duration, last: Instant) -> Self {
+        Self { whole, last, end: last, lead: Duration::ZERO, writing: 0.0 }
+    }
+
+    /// The same, earlier by the time that it takes to write a model with so many bytes, if one is written, and with as much time to make
+    /// its rows ready: on a machine as busy as this one was so far.
+    pub(crate) fn leaving_time_to_write(self, bytes: usize, written: bool, watch: &Stopwatch) -> Self {
+        let busy = watch.cpu_seconds().map_or(1.0, |cpu| watch.seconds() / cpu);
+        let seconds = bytes as f64 / BYTES_PER_SECOND;
+        let made = Self { writing: seconds, ..self }.reserve(busy);
+        Self { writing: if written { seconds } else { 0.0 }, lead: made, ..self }.on_a_machine(busy)
+    }
+
+    /// The same where everything takes so many times as long as it would with nothing else to do.
+    pub(crate) fn on_a_machine(self, busy: f64) -> Self {
+        Self { end: self.last.checked_sub(self.reserve(busy)).unwrap_or(self.last), ..self }
+    }
+
+    /// The time that writing takes, a third of the whole at most.
+    fn reserve(&self, busy: f64) -> Duration {
+        Duration::from_secs_f64(busy.clamp(1.0, BUSIEST) * self.writing).min(self.whole / 3)
     }
 
     /// What is left of it.

@@ -32,6 +32,10 @@ pub(crate) fn kind(sample: &[u8]) -> Option<&'static str> {
     if begins(b"<?xml") {
         return Some("XML; convert the table to CSV");
     }
+    let within = text.strip_prefix(b"[").map(<[u8]>::trim_ascii_start);
+    if within.is_some_and(|rows| rows.starts_with(b"{") || rows.starts_with(b"[")) {
+        return Some("JSON in one piece; write an object per line, as `jq -c '.[]'` does");
+    }
     if text.len() > 8 && &text[8..9] == b"{" && text[..8].contains(&0) {
         return Some("a safetensors file, perhaps a model; name a table");
     }

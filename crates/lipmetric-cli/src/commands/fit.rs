@@ -209,8 +209,8 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
     }
     let foreseen = recipe.foresee(&data);
     memory::check(&foreseen, args.rows.data.max_memory(), &table.origin)?;
-    let written = if args.model.is_some() && !args.without_rows { 8 * foreseen.rows * foreseen.features } else { 0 };
-    let limit = limit.map(|l| l.leaving_time_to_write(written as u64));
+    let (bytes, written) = (8 * foreseen.rows * foreseen.features, args.model.is_some() && !args.without_rows);
+    let limit = limit.map(|l| l.leaving_time_to_write(bytes, written, &watch));
     let origin = origin::of(&data);
     let every = Duration::try_from_secs_f64(args.checkpoint_every)
         .map_err(|e| Failure::Usage(format!("--checkpoint-every: {} is no time: {e}", args.checkpoint_every)))?;
@@ -339,8 +339,8 @@ fn describe(origin: &str, report: &Report<'_>, model: &Model) -> String {
             if report.lipschitz_euclidean.is_some() { "training rows" } else { "training rows under this distance" };
         text += &format!("\n{of}\n");
         text += &super::margins::describe_margins(report.lipschitz_euclidean, margins);
-        text += "\n";
     }
+    text += "\n";
     // A spectrum takes time, and that is up.
     let early = matches!(report.status, Status::TimeLimit | Status::Interrupted);
     text += &draw::room()

@@ -307,7 +307,7 @@ pub(super) fn predict(args: &predict::Args, model: &Model, session: &Session) ->
         return Err(Failure::Usage(format!("{option}: it is told of rows, not of pairs; leave it or --pairs out")));
     }
     args.batches.check_output()?;
-    let mut table = args.rows.whole(args.batches.data(), model, session)?;
+    let mut table = args.rows.whole(&args.batches.source()?.1, model, session)?;
     let names = args.asked.names(&mut table, model)?;
     let asked = read_asked_pairs(&Source::new(path), &names)?;
     let distances = model.pair_distances(args.rows.of(&table), &asked)?;

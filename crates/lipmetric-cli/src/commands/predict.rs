@@ -3,6 +3,7 @@ use super::pairs::{self, AskedArgs};
 use super::shared::{BatchArgs, RowArgs};
 use super::sparse;
 use crate::failure::{Failure, Result};
+use crate::input::DataArgs;
 use crate::radius::NormArgs;
 use crate::session::Session;
 use clap::ValueEnum;
@@ -12,6 +13,7 @@ use lipmetric::model::{Classifier, Counterfactual, Predictor, Rows};
 use lipmetric::prepare::Encoding;
 use lipmetric::robust::{Kind, Norm, Radius, Space};
 use lipmetric::{Model, Task};
+use std::path::Path;
 
 /// The column of predicted classes.
 pub(super) const PREDICTION: &str = "prediction";
@@ -118,12 +120,13 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
     if sparse::predict(args, session)? {
         return Ok(());
     }
-    let mut model = crate::input::load_model(&args.batches.model)?.model;
+    let (path, data) = args.batches.source()?;
+    let mut model = crate::input::load_model(&path)?.model;
     if model.task == Task::Pairs || args.asked.pairs.is_some() {
         return pairs::predict(args, &model, session);
     }
     if model.task == Task::Regression {
-        return numbers(args, model, session);
+        return numbers(args, model, (&path, &data), session);
     }
     if args.within.is_some() {
         return Err(Failure::Usage(
@@ -133,7 +136,7 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
     check(args, &mut model.classifier)?;
     let predictor = Predictor::new(model)?;
     let explainer = args.neighbours.map(|n| Explainer::new(predictor.model(), n)).transpose()?;
-    args.batches.out.run(args.batches.source(), &args.rows, predictor.model(), PREDICTION, session, |batch| {
+    args.batches.out.run((&path, &data), &args.rows, predictor.model(), PREDICTION, session, |batch| {
         let rows = args.rows.of(batch);
         let mut columns = if args.proba || args.distance || args.margin || args.value {
             detailed(args, &predictor, &predictor.explain(rows)?)
@@ -155,7 +158,7 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
 }
 
 /// Predictions of a model of numbers.
-fn numbers(args: &Args, mut model: Model, session: &Session) -> Result {
+fn numbers(args: &Args, mut model: Model, source: (&Path, &DataArgs), session: &Session) -> Result {
     let of_classes = [
         ("--proba", args.proba),
         ("--margin", args.margin),
@@ -181,7 +184,7 @@ fn numbers(args: &Args, mut model: Model, session: &Session) -> Result {
     }
     let predictor = Predictor::new(model)?;
     let explainer = args.neighbours.map(|n| Explainer::new(predictor.model(), n)).transpose()?;
-    args.batches.out.run(args.batches.source(), &args.rows, predictor.model(), PREDICTION, session, |batch| {
+    args.batches.out.run(source, &args.rows, predictor.model(), PREDICTION, session, |batch| {
         let rows = args.rows.of(batch);
         let mut columns = vec![Column::numbers(PREDICTION, predictor.estimate(rows)?)];
         if args.distance {

@@ -87,10 +87,7 @@ pub(crate) fn needs_classes(model: &Model, what: &str) -> Result {
 #[derive(clap::Args)]
 pub(crate) struct BatchArgs {
     #[command(flatten)]
-    data: DataArgs,
-    /// The model, as `lipmetric fit --model` wrote it; `-` is standard input
-    #[arg(long, value_name = "MODEL", help_heading = None::<&str>)]
-    pub(crate) model: PathBuf,
+    named: NamedArgs,
     #[command(flatten)]
     pub(crate) out: OutArgs,
 }
@@ -150,15 +147,9 @@ impl NamedArgs {
 }
 
 impl BatchArgs {
-    /// The model's file, and the rows, as [`OutArgs::run`] wants them.
-    pub(crate) fn source(&self) -> (&Path, &DataArgs) {
-        (&self.model, &self.data)
-    }
-}
-
-impl BatchArgs {
-    pub(crate) fn data(&self) -> &DataArgs {
-        &self.data
+    /// The model's file, and the rows.
+    pub(crate) fn source(&self) -> Result<(PathBuf, DataArgs)> {
+        self.named.both()
     }
 
     /// Whether columns of the input are wanted in the output.
@@ -168,7 +159,8 @@ impl BatchArgs {
 
     /// Finds what is wrong with the output before the work.
     pub(crate) fn check_output(&self) -> Result {
-        self.out.check(&self.model, &self.data)
+        let (model, data) = self.source()?;
+        self.out.check(&model, &data)
     }
 
     /// Writes all results at once.

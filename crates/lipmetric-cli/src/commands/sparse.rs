@@ -4,7 +4,6 @@
 use super::fit;
 use super::predict;
 use crate::failure::{Failure, Result};
-use crate::input::DataArgs;
 use crate::memory;
 use crate::output::{self, Align, TextTable, counted};
 use crate::resources::Stopwatch;
@@ -135,12 +134,12 @@ fn load(path: &Path) -> Result<Option<SparseModel>> {
 
 /// Predicts by a model of sparse rows, if it is one; else nothing is done.
 pub(super) fn predict(args: &predict::Args, session: &Session) -> Result<bool> {
-    let Some(model) = load(&args.batches.model)? else { return Ok(false) };
+    let (path, data) = args.batches.source()?;
+    let Some(model) = load(&path)? else { return Ok(false) };
     if let Some(other) = args.dense_only() {
         return Err(Failure::Usage(format!("{other}: the model holds sparse rows, which do without it; leave it out")));
     }
     args.batches.check_output()?;
-    let data: &DataArgs = args.batches.data();
     let Some(table) = data.sparse(Some(model.rows.width()), session)? else {
         return Err(Failure::Data(
             "the model holds sparse rows; give it rows in the LIBSVM format, without missing values".to_owned(),

@@ -30,10 +30,11 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, session: &Session) -> Result {
-    let model = crate::input::load_model(&args.batches.model)?.model;
+    let (path, data) = args.batches.source()?;
+    let model = crate::input::load_model(&path)?.model;
     let label = model.preparation.schema().label.as_ref().map_or("label", |l| l.name.as_str());
     let projection = args.dims.map(|dims| Projection::of(&model, dims)).transpose()?;
-    args.batches.out.run(args.batches.source(), &args.rows, &model, label, session, |batch| {
+    args.batches.out.run((&path, &data), &args.rows, &model, label, session, |batch| {
         let z = model.transform(args.rows.of(batch))?;
         let z = projection.as_ref().map_or_else(|| z.clone(), |p| p.apply(&z));
         let column = |j: usize| Column::numbers(format!("z{}", j + 1), (0..z.rows()).map(|i| z[(i, j)]).collect());

@@ -3,6 +3,7 @@
 
 use crate::failure::{Failure, Result};
 use crate::output::short;
+use crate::resources;
 use crate::session::{self, Limit, Session};
 use lipmetric::lipschitz::{Mahalanobis, Margins};
 use lipmetric::model::{Recipe, TrainingRows};
@@ -11,6 +12,7 @@ use lipmetric::solver::{Best, Budget, Halt, Observer, Progress, Status};
 use lipmetric::view::History;
 use lipmetric::{Labels, Matrix, Metric, Model};
 use lipmetric_io::checkpoint::{Checkpoint, Identity};
+use std::cell::Cell;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -19,6 +21,9 @@ use std::time::{Duration, Instant};
 
 /// Above this many rows the margins are left to `lipmetric margins`, so that a fit does not wait for them.
 const MEASURED_ROWS: usize = 20_000;
+
+/// Of a fit that was stopped, rows are measured up to so many multiplications.
+const MEASURED_AT_THE_END: usize = 200_000_000;
 
 /// How often the clock is looked at.
 const TICK: Duration = Duration::from_millis(50);
@@ -156,7 +161,7 @@ pub(super) fn fit(
             drop(observer);
             // Nobody listens any more where the program is about to end.
             let _ = sender.send(News::Fitted(fitted));
-            if let Some(model) = model {
+            if let Some(model) = model.filter(|model| measured_in_time(model)) {
                 let _ = sender.send(News::Measured(Box::new(measure_both(&model))));
             }
         };
@@ -164,14 +169,19 @@ pub(super) fn fit(
             .stack_size(STACK)
             .spawn_scoped(scope, work)
             .map_err(|e| Failure::Failed(format!("cannot start a thread: {e}")))?;
-        let clock = Clock { session, limit };
+        let clock = Clock { session, limit: Cell::new(limit) };
         // Prepared as soon as the time is up, so that they are there when nobody waits any longer.
         let mut spare = None;
         let instead = |spare: Option<Result<_>>, halt, best| -> Result<Arc<Model>> {
             let (preparation, rows) = spare.unwrap_or_else(|| prepared(recipe, data))?;
             Ok(Arc::new(recipe.stopped(preparation, rows, (halt, best))?))
         };
-        let fitted = match clock.wait(&news, || spare = Some(prepared(recipe, data))) {
+        let make = || {
+            let (rows, busy) = resources::with_load(|| prepared(recipe, data));
+            spare = Some(rows);
+            Some(busy)
+        };
+        let fitted = match clock.wait(&news, make) {
             Ok(News::Fitted(fitted)) => fitted,
             Ok(News::Measured(_)) | Err(None) => {
                 return Err(Failure::Failed("the fit ended without a result".to_owned()));
@@ -190,12 +200,19 @@ pub(super) fn fit(
         if news_of_early_end(&model) {
             return told(model, Measured::default());
         }
-        match clock.wait(&news, || ()) {
+        match clock.wait(&news, || None) {
             Ok(News::Measured(margins)) => told(model, (*margins)?),
             Err(Some(_)) => told(model, Measured::default()).end(),
             _ => told(model, Measured::default()),
         }
     })
+}
+
+/// Whether the rows of a model are worth measuring: of one that was stopped only if it takes no time.
+fn measured_in_time(model: &Model) -> bool {
+    let stopped = matches!(model.outcome.status, Status::TimeLimit | Status::Interrupted);
+    let rows = model.training.as_ref().map_or(0, |rows| rows.x.rows());
+    !stopped || (rows * rows).saturating_mul(model.metric.features()) < MEASURED_AT_THE_END
 }
 
 /// Whether a model is one that stands in for the method's own: its rows are not measured.
@@ -223,7 +240,7 @@ impl End for Result {
 
 struct Clock<'c> {
     session: &'c Session,
-    limit: Option<Limit>,
+    limit: Cell<Option<Limit>>,
 }
 
 impl Clock<'_> {
@@ -231,10 +248,11 @@ impl Clock<'_> {
         if self.session.interrupted() { Halt::Interrupted } else { Halt::TimeLimit }
     }
 
-    /// Waits for news until nobody would wait any longer: then why. `Err(None)` if there will be no news. Once the time is up,
-    /// `late` is called.
-    fn wait(&self, news: &Receiver<News>, late: impl FnOnce()) -> Result<News, Option<Halt>> {
+    /// Waits for news until nobody would wait any longer: then why. `Err(None)` if there will be no news. Shortly before the time is up,
+    /// `late` is called; it tells how busy the machine is.
+    fn wait(&self, news: &Receiver<News>, late: impl FnOnce() -> Option<f64>) -> Result<News, Option<Halt>> {
         let (mut asked, mut late): (Option<Instant>, _) = (None, Some(late));
+        let soon = self.limit.get().map(|l| l.end.checked_sub(l.lead).unwrap_or(l.end));
         loop {
             match news.recv_timeout(TICK) {
                 Ok(news) => return Ok(news),
@@ -245,14 +263,16 @@ impl Clock<'_> {
             if asked.is_none() && self.session.interrupted() {
                 asked = Some(now);
             }
-            let Some(over) = asked.into_iter().chain(self.limit.map(|l| l.end)).min().filter(|over| now >= *over)
-            else {
-                continue;
-            };
-            match late.take() {
-                Some(late) => late(),
-                None if now - over > session::patience(self.limit) => return Err(Some(self.halt())),
-                None => {}
+            if (asked.is_some() || soon.is_some_and(|soon| now >= soon))
+                && let Some(late) = late.take()
+            {
+                let busy = late();
+                self.limit.set(self.limit.get().map(|l| busy.map_or(l, |busy| l.on_a_machine(busy))));
+            }
+            let limit = self.limit.get();
+            let over = asked.into_iter().chain(limit.map(|l| l.end)).min();
+            if over.is_some_and(|over| Instant::now().saturating_duration_since(over) > session::patience(limit)) {
+                return Err(Some(self.halt()));
             }
         }
     }

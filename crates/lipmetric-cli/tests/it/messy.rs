@@ -58,7 +58,7 @@ fn judging_a_model_on_its_own_rows_is_said_to_be_no_estimate() {
 fn numbers_in_other_notations_are_told_for_what_they_are_and_read_when_it_is_said() {
     let room = Room::new();
     room.write("euro.csv", "pay;y\n1.234,5;u\n12,25;v\n1.000.000,0;u\n3;v\n");
-    let error = room.fails(3, &["fit", "euro.csv"]);
+    let error = room.fails(3, &["fit", "euro.csv", "--decimal", "."]);
     assert!(error.contains("line 2, column `pay`: `1.234,5`") && error.contains("--decimal ,"), "{error}");
     let error = room.fails(3, &["fit", "euro.csv", "--decimal", ","]);
     assert!(error.contains("1.234,5"), "a point is no part of a number then: {error}");
@@ -79,6 +79,47 @@ fn numbers_in_other_notations_are_told_for_what_they_are_and_read_when_it_is_sai
         assert!(error.contains(word) && error.contains("--kind v=category"), "{cell}: {error}");
     }
     assert!(room.fails(2, &["fit", "a.csv", "--decimal", ",", "--thousands", ","]).contains("--thousands"));
+}
+
+#[test]
+fn decimal_commas_are_recognised_where_there_is_no_doubt_and_else_refused_with_the_remedy() {
+    let room = Room::new();
+    let fit = ["fit", "a.csv", "--method", "nn", "--k", "1", "--scale", "none", "--model", "m.lip"];
+    for (rows, mapped) in [
+        (
+            "1.234,5;3;rot;u\n12,25;4;blau;v\n1.000;5;rot;u\n;6;rot;v\n",
+            "1234.5,3,0,1\n12.25,4,1,0\n1000,5,0,1\n1000,6,0,1\n",
+        ),
+        (
+            "0,125;1,250;rot;u\n1,5;2,5;blau;v\n2;3;rot;u\n3;3;rot;v\n",
+            "0.125,1.25,0,1\n1.5,2.5,1,0\n2,3,0,1\n3,3,0,1\n",
+        ),
+    ] {
+        room.write("a.csv", format!("pay;b;c;y\n{rows}"));
+        let told = notes(&room, &fit);
+        assert!(told.contains("decimal commas") && told.contains("`--decimal .`"), "{told}");
+        assert_eq!(room.ok(&["transform", "a.csv", "--model", "m.lip", "--no-header"]), mapped);
+    }
+    // A number to predict tells it, too.
+    room.write("a.csv", "a;y\n1;0,5\n2;1,5\n3;2,25\n");
+    assert!(notes(&room, &["fit", "a.csv", "--task", "regression", "--method", "nn", "--k", "1"]).contains("`0,5`"));
+    for (rows, word) in [
+        // Each may be a number with thousands, or its column holds something else, or another column has points.
+        ("1,234;3;u\n12,250;4;v\n", "--thousands ,"),
+        ("1,5;3;u\n2,5;4;v\nk.A.;5;u\n", "--missing k.A."),
+        ("1,5;3.5;u\n2,25;4;v\n", "--decimal ,"),
+        ("1,5;1.234;u\n2,25;12.345;v\n", "--decimal ,"),
+    ] {
+        room.write("a.csv", format!("a;b;y\n{rows}"));
+        let error = room.fails(3, &fit);
+        assert!(error.contains(word), "{rows}: {error}");
+    }
+    // A point may then stand between thousands.
+    let error = room.fails(3, &[&fit[..], &["--decimal", ","]].concat());
+    assert!(error.contains("column `b`: `1.234`") && error.contains("--thousands ."), "{error}");
+    // Cells that commas separate may as well be lists.
+    room.write("a.csv", "a,y\n\"1,5\",u\n\"2,5\",v\n");
+    assert!(room.fails(3, &fit).contains("--decimal ,"));
 }
 
 #[test]
@@ -119,13 +160,13 @@ fn rows_without_a_label_can_be_left_out() {
 #[test]
 fn all_problems_of_a_table_are_told_at_once_with_a_line_to_paste() {
     let room = Room::new();
-    let row = |i: usize| format!("p{i},2024-01-{:02},{},{}\n", i % 28 + 1, i % 3, i % 2);
+    let row = |i: usize| format!("p{i},2024-01-{:02},\"{},500\",{}\n", i % 28 + 1, i % 3 + 1, i % 2);
     room.write("a.csv", format!("who,when,x,y\n{}", (0..30).map(row).collect::<String>()));
     let error = room.fails(3, &["fit", "a.csv"]);
-    assert!(error.contains("2 columns cannot be used as they are"), "{error}");
+    assert!(error.contains("3 columns cannot be used as they are"), "{error}");
     assert!(error.contains("column `who` has 30 different texts") && error.contains("a date or a time"), "{error}");
-    assert!(error.contains("--ignore who,when"), "{error}");
-    room.ok(&["fit", "a.csv", "--ignore", "who,when", "--method", "nn"]);
+    assert!(error.contains("`--thousands ,` `--ignore who,when`"), "{error}");
+    room.ok(&["fit", "a.csv", "--thousands", ",", "--ignore", "who,when", "--method", "nn"]);
 }
 
 #[test]

@@ -121,6 +121,14 @@ fn what_does_not_fit_in_memory_is_refused_with_the_figures() {
     assert!(error.contains("--max-memory"), "{error}");
     // The Euclidean distance needs no matrix, neither in memory nor in the file.
     room.ok(&["fit", "wide.libsvm", "--method", "nn", "--k", "1", "--max-memory", "2G", "--model", "m.lip"]);
+    // Nor do methods that work in as many dimensions as there are rows.
+    room.write("four.libsvm", "1 1:1 100000:2\n2 2:3 99999:1\n1 1:1.5 100000:2\n2 2:2 99999:1\n");
+    for method in ["lmnn --targets 1", "lmml"] {
+        let given = format!("fit four.libsvm --method {method} --k 1 --max-memory 2G");
+        let out = room.run(&given.split(' ').collect::<Vec<_>>());
+        // Converged or not, it learned.
+        assert!(matches!(out.status.code(), Some(0 | 4)), "{method}: {}", String::from_utf8_lossy(&out.stderr));
+    }
     assert!(room.read("m.lip").len() < 20_000_000);
     assert_eq!(room.ok(&["predict", "--model", "m.lip", "wide.libsvm", "--no-header"]), "1\n2\n");
     room.write("wider.libsvm", "1 30000000:1\n");

@@ -29,6 +29,26 @@ fn columns_of_the_input_are_kept_beside_the_results() {
 }
 
 #[test]
+fn a_model_may_be_named_before_its_rows() {
+    let room = Room::new();
+    let rows = room.ok(&["datasets", "export", "echo"]);
+    room.write("e.csv", rows);
+    room.ok(&["fit", "e.csv", "--method", "nn", "--model", "m.lip"]);
+    for command in ["predict", "transform"] {
+        assert_eq!(
+            room.ok(&[command, "m.lip", "e.csv"]),
+            room.ok(&[command, "--model", "m.lip", "e.csv"]),
+            "{command}"
+        );
+        assert!(room.fails(2, &[command, "m.lip"]).contains("FILE"), "{command}");
+        assert!(room.fails(2, &[command, "m.lip", "e.csv", "--data", "echo"]).contains("one MODEL"), "{command}");
+    }
+    let compared = ["--methods", "nn", "--repeats", "2", "-q"];
+    let by_option = room.ok(&[&["compare", "--data", "echo", "--csv"], &compared[..]].concat());
+    assert!(by_option.lines().nth(1).is_some_and(|line| line.starts_with("\"echo\"")), "{by_option}");
+}
+
+#[test]
 fn neighbours_explain_a_prediction() {
     let room = fitted();
     room.write("new.csv", "a,b\n1,2\n");

@@ -15,6 +15,7 @@ const LOOK_AHEAD: usize = 1 << 20;
 
 pub(super) struct Delimited {
     records: Records,
+    delimiter: u8,
     /// Rows that were read to find out about the header.
     ahead: VecDeque<Record>,
     names: Vec<String>,
@@ -72,7 +73,7 @@ impl Delimited {
         }
         let by_number = |j: usize| options.skips(&(j + 1).to_string());
         let skipped = names.iter().enumerate().map(|(j, name)| options.skips(name) || by_number(j)).collect();
-        Ok(Self { records, ahead, names, named, skipped, seen: 0, pending: None, limit: options.limit() })
+        Ok(Self { records, delimiter, ahead, names, named, skipped, seen: 0, pending: None, limit: options.limit() })
     }
 }
 
@@ -162,7 +163,7 @@ impl Delimited {
         let columns = self.names.iter().zip(cells);
         let columns = columns.map(|(name, c)| Column { name: name.clone(), values: Values::Text(c) }).collect();
         let mut table = Table::new(self.records.input().origin.clone(), columns);
-        table.named = self.named;
+        (table.named, table.separator) = (self.named, Some(char::from(self.delimiter)));
         table
     }
 }

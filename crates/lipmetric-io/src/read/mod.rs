@@ -387,6 +387,6 @@ fn slice(table: &Table, from: usize, to: usize) -> Table {
     let mut part = Table::new(table.origin.clone(), columns);
     (part.named, part.sparse) = (table.named, table.sparse);
     part.lines = table.lines.get(from..to).map(<[u64]>::to_vec).unwrap_or_default();
-    part.first_row = table.first_row + from;
+    (part.first_row, part.separator) = (table.first_row + from, table.separator);
     part
 }

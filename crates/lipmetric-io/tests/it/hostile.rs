@@ -146,6 +146,7 @@ fn files_that_are_no_tables_are_called_by_their_names() {
         ("a.ods", zip("content.xml"), "OpenDocument"),
         ("a.xls", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1xx".to_vec(), "Excel"),
         ("a.csv", b"<!DOCTYPE html><html>".to_vec(), "web page"),
+        ("a.json", b"[\n {\"a\": 1}]".to_vec(), "an object per line"),
         ("a.db", b"SQLite format 3\0".to_vec(), "SQLite"),
         ("a.pkl", b"\x80\x04\x95\x00".to_vec(), "pickle"),
         ("a.csv.bz2", b"BZh91AY".to_vec(), "bzip2"),

@@ -123,6 +123,8 @@ pub struct Table {
     pub lines: Vec<u64>,
     /// How many rows of the source came before this table's first (a table may be one batch of a stream).
     pub first_row: usize,
+    /// For text sources, what stands between two cells of a row.
+    pub separator: Option<char>,
 }
 
 impl Table {
@@ -134,7 +136,15 @@ impl Table {
     /// assert_eq!(table.rows(), 2);
     /// ```
     pub fn new(origin: impl Into<String>, columns: Vec<Column>) -> Self {
-        Self { origin: origin.into(), columns, named: true, sparse: false, lines: Vec::new(), first_row: 0 }
+        Self {
+            origin: origin.into(),
+            columns,
+            named: true,
+            sparse: false,
+            lines: Vec::new(),
+            first_row: 0,
+            separator: None,
+        }
     }
 
     /// Numbers without names: the columns of a matrix. NaN is a missing value.

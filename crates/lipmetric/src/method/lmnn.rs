@@ -205,10 +205,14 @@ impl Method for Lmnn {
         solution.bound = problem.proved(&proof, (&rows.cloud, &frame.basis()), &pulled)?;
         let zero = problem.objective_of_zero();
         if solution.bound >= zero * (1.0 - self.tolerance) || metric.rank() == 0 {
-            return Err(Error::parameter(
-                "push",
-                format!("{} is too small: all learned distances become 0; use a larger one", self.push),
-            ));
+            let other = if self.slack == Slack::Instance {
+                ", or `slack = pair`, where every row that is too near counts"
+            } else {
+                ""
+            };
+            let message =
+                format!("{} is too small: all learned distances become 0; use a larger one{other}", self.push);
+            return Err(Error::parameter("push", message));
         }
         if !full && solution.gap() > self.tolerance {
             notes.push(

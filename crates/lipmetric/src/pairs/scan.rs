@@ -212,7 +212,9 @@ pub(super) struct Total<'a, P: Pass> {
 impl<'a, P: Pass> Total<'a, P> {
     pub(super) fn new(cloud: &'a Cloud, pass: &'a P) -> Self {
         let (n, p) = (if pass.weighted() { cloud.len() } else { 0 }, cloud.x.cols());
-        let (cross, outer) = (Matrix::zeros(n, p), Matrix::zeros(p, p));
+        // Features may be so many that a matrix with a row and a column for each finds no room.
+        let side = if pass.weighted() && cloud.x.is_twofold() { p } else { 0 };
+        let (cross, outer) = (Matrix::zeros(n, p), Matrix::zeros(side, side));
         let part = P::Part::default();
         Self { cloud, pass, part, cross, degree: vec![0.0; n], outer, seen: 0, taken: 0, looked: 0 }
     }

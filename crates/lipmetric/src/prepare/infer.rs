@@ -1,4 +1,5 @@
 use super::columns::{Cells, Columns};
+use super::european;
 use super::looks::Look;
 use super::notation::Notation;
 use super::parsed::{Parsed, cell_text};
@@ -63,6 +64,9 @@ pub struct Roles {
     pub kinds: Vec<(ColumnRef, Kind)>,
     /// How numbers and missing values are written.
     pub notation: Notation,
+    /// Whether numbers with decimal commas are recognised: in text whose cells are not separated by commas, where every column that has
+    /// any leaves no doubt.
+    pub recognise_commas: bool,
     /// Leave out rows without a label instead of refusing them.
     pub skip_unlabelled: bool,
     /// Whether the label is a class or a number to predict.
@@ -117,11 +121,16 @@ impl Schema {
         let kinds: HashMap<usize, Kind> =
             roles.kinds.iter().map(|(r, k)| Ok((r.find(table)?, *k))).collect::<Result<_>>()?;
         let out: HashSet<usize> = ignored.iter().copied().collect();
+        let is_number = |at: usize| match Some(at) == label {
+            true => roles.task == Task::Regression,
+            false => !out.contains(&at) && kinds.get(&at).is_none_or(|kind| *kind == Kind::Numeric),
+        };
+        let (notation, note) = roles.notation_of(table, is_number);
         let (mut features, mut columns) = (Vec::new(), Vec::new());
-        let (mut notes, mut problems) = (Vec::new(), Vec::new());
+        let (mut notes, mut problems) = (Vec::from_iter(note), Vec::new());
         for (at, column) in table.columns.iter().enumerate().filter(|(at, _)| Some(*at) != label && !out.contains(at)) {
             let kind = kinds.get(&at).copied();
-            let (encoding, cells) = match read(table, column, kind, &roles.notation) {
+            let (encoding, cells) = match read(table, column, kind, &notation) {
                 Ok(read) => read,
                 Err(problem) => {
                     problems.push((column.name.as_str(), problem));
@@ -158,13 +167,19 @@ impl Schema {
             ignored: ignored.iter().map(|&i| table.columns[i].name.clone()).collect(),
             width: table.columns.len() - usize::from(label.is_some()),
             named: table.named,
-            notation: roles.notation.clone(),
+            notation,
         };
         Ok((schema, Columns::new(columns, table.rows()), notes))
     }
 }
 
 impl Roles {
+    /// How numbers are written in a table, of which these columns may hold some, and a word about it where that was recognised.
+    fn notation_of(&self, table: &Table, is_number: impl Fn(usize) -> bool) -> (Notation, Option<String>) {
+        let found = if self.recognise_commas { european::recognise(table, &self.notation, is_number) } else { None };
+        found.map_or_else(|| (self.notation.clone(), None), |(notation, note)| (notation, Some(note)))
+    }
+
     /// The position of the label's column.
     pub(super) fn label_in(&self, table: &Table) -> Result<usize> {
         match &self.label {
@@ -177,24 +192,51 @@ impl Roles {
 /// At most so many columns are listed that cannot be used.
 const MOST_LISTED: usize = 20;
 
+/// Why a column cannot be used as it is.
+struct Problem {
+    told: Error,
+    /// The mark between thousands that would mend it.
+    thousands: Option<char>,
+}
+
+impl From<Error> for Problem {
+    fn from(told: Error) -> Self {
+        Self { told, thousands: None }
+    }
+}
+
 /// Tells everything that is wrong with a table at once.
-fn refuse_all(table: &Table, mut problems: Vec<(&str, Error)>) -> Result<()> {
+fn refuse_all(table: &Table, mut problems: Vec<(&str, Problem)>) -> Result<()> {
     match problems.len() {
         0 => Ok(()),
-        1 => Err(problems.remove(0).1),
+        1 => Err(problems.remove(0).1.told),
         found => {
-            let names: Vec<&str> = problems.iter().map(|(name, _)| *name).collect();
             let lines: Vec<String> =
-                problems.iter().take(MOST_LISTED).map(|(_, problem)| format!("\n  {problem}")).collect();
+                problems.iter().take(MOST_LISTED).map(|(_, problem)| format!("\n  {}", problem.told)).collect();
             let more = found.saturating_sub(MOST_LISTED);
             let more = if more > 0 { format!("\n  and {more} more") } else { String::new() };
             Err(Error::data(format!(
-                "{}: {found} columns cannot be used as they are:{}{more}\nto leave all of them out: `ignore = {}`",
+                "{}: {found} columns cannot be used as they are:{}{more}\n{}",
                 table.origin,
                 lines.concat(),
-                names.join(",")
+                all_at_once(&problems)
             )))
         }
+    }
+}
+
+/// What a person can say so that none of the problems is left.
+fn all_at_once(problems: &[(&str, Problem)]) -> String {
+    let mut marks: Vec<char> = problems.iter().filter_map(|(_, problem)| problem.thousands).collect();
+    marks.dedup();
+    let mark = if let [mark] = marks[..] { Some(mark) } else { None };
+    let out = problems.iter().filter(|(_, problem)| mark.is_none() || problem.thousands != mark);
+    let out: Vec<&str> = out.map(|(name, _)| *name).collect();
+    let ignore = format!("`ignore = {}`", out.join(","));
+    match mark.map(|mark| if mark == ' ' { "space".to_owned() } else { mark.to_string() }) {
+        None => format!("to leave all of them out: {ignore}"),
+        Some(mark) if out.is_empty() => format!("to read all of them: `thousands = {mark}`"),
+        Some(mark) => format!("to read what can be read, and leave the others out: `thousands = {mark}` {ignore}"),
     }
 }
 
@@ -206,34 +248,41 @@ fn refuse_empty(table: &Table) -> Result<()> {
 }
 
 /// What a column holds, by its content.
-fn guess(table: &Table, column: &Column, parsed: &Parsed<'_>) -> Result<Kind> {
+fn guess(table: &Table, column: &Column, parsed: &Parsed<'_>) -> Result<Kind, Problem> {
     let (odd, present) = (parsed.odd(), parsed.present());
     if odd.is_empty() || matches!(column.values, Values::Number(_)) {
         return Ok(Kind::Numeric);
     }
     let texts: Vec<Cow<'_, str>> = odd.iter().map(|&i| cell_text(&column.values, i)).collect();
-    if let Some(look) = Look::of_all(texts.iter().map(AsRef::as_ref)) {
-        return Err(Error::data(format!(
-            "{}, column `{}`: `{}` is {}; or treat it as a category with `kind = {}=category`",
-            table.place(odd[0]),
+    let look = Look::of_all(texts.iter().map(AsRef::as_ref));
+    let told = match look {
+        Some(look) => Some((0, look.remedy(&column.name))),
+        None => parsed.points_beside_commas(&texts).or_else(|| Look::but_for_some(&texts)),
+    };
+    if let Some((at, remedy)) = told {
+        let told = Error::data(format!(
+            "{}, column `{}`: `{}` is {remedy}; or treat it as a category with `kind = {}=category`",
+            table.place(odd[at]),
             column.name,
-            excerpt(&texts[0]),
-            look.remedy(&column.name),
+            excerpt(&texts[at]),
             column.name
-        )));
+        ));
+        return Err(Problem { told, thousands: look.and_then(Look::thousands_alone) });
     }
     let is_float = |i: &usize| cell_text(&column.values, *i).parse::<f64>().is_ok();
     if 2 * odd.len() < present || odd.iter().all(is_float) {
         let first = odd[0];
+        let not = if is_float(&first) { "not a finite number" } else { "not a number" };
         return Err(Error::data(format!(
-            "{}, column `{}`: `{}` is not a finite number, but {} of the column's {present} values are; correct the cell, \
+            "{}, column `{}`: `{}` is {not}, but {} of the column's {present} values are; correct the cell, \
              or leave the column out with the parameter `ignore`, or treat it as a category with `kind = {}=category`",
             table.place(first),
             column.name,
             excerpt(&cell_text(&column.values, first)),
             present - odd.len(),
             column.name
-        )));
+        ))
+        .into());
     }
     Ok(if parsed.is_words_of_truth() { Kind::Boolean } else { Kind::Category })
 }
@@ -251,14 +300,15 @@ fn refuse_identifier(table: &Table, column: &Column, levels: usize, present: usi
 }
 
 /// How a column is encoded, and its cells; `kind` where it was said what it holds.
-fn read(table: &Table, column: &Column, kind: Option<Kind>, notation: &Notation) -> Result<(Encoding, Cells)> {
+fn read(table: &Table, column: &Column, kind: Option<Kind>, notation: &Notation) -> Result<(Encoding, Cells), Problem> {
     let parsed = Parsed::new(table, column, notation);
     let present = parsed.present();
     if present == 0 {
         return Err(Error::data(format!(
             "{}: every value of column `{}` is missing; leave it out with `ignore = {}`",
             table.origin, column.name, column.name
-        )));
+        ))
+        .into());
     }
     let guessed = kind.is_none();
     let kind = kind.map_or_else(|| guess(table, column, &parsed), Ok)?;

@@ -1,5 +1,7 @@
 //! What cells that are no plain numbers look like to a person, so that a refusal can say what to do.
 
+use crate::data::excerpt;
+
 /// A way to write what is a number or a day in the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Look {
@@ -23,6 +25,23 @@ impl Look {
         common.or(comma.then_some(Self::DecimalComma))
     }
 
+    /// The first cell that is no number, and what to do, if most others are numbers with a comma.
+    pub(super) fn but_for_some(cells: &[impl AsRef<str>]) -> Option<(usize, String)> {
+        let is_number = |cell: &str| is_decimal_comma(cell) || thousands(cell).is_some();
+        let numbers = cells.iter().filter(|cell| is_number(cell.as_ref())).count();
+        let at = cells.iter().position(|cell| !is_number(cell.as_ref()))?;
+        let example = cells.iter().find(|cell| is_number(cell.as_ref()))?;
+        (2 * numbers > cells.len()).then(|| {
+            let told = format!(
+                "no number, but {numbers} cells of the column are, such as `{}`: if it stands for a missing value, say \
+                 `missing = {}`, and what the comma is by `decimal = ,` or `thousands = ,`",
+                excerpt(example.as_ref()),
+                excerpt(cells[at].as_ref())
+            );
+            (at, told)
+        })
+    }
+
     fn of(cell: &str) -> Option<Self> {
         if let Some(inner) = cell.strip_suffix('%') {
             return is_amount(inner).then_some(Self::Percent);
@@ -35,6 +54,14 @@ impl Look {
             return Some(Self::Date);
         }
         thousands(cell).map(Self::Thousands).or_else(|| is_decimal_comma(cell).then_some(Self::DecimalComma))
+    }
+
+    /// The mark between thousands, if to say it is all there is to do.
+    pub(super) fn thousands_alone(self) -> Option<char> {
+        match self {
+            Self::Thousands(mark) if mark != '.' => Some(mark),
+            _ => None,
+        }
     }
 
     /// What it is and what to do, in words for a message.
@@ -65,7 +92,7 @@ impl Look {
     }
 }
 
-fn unsigned(cell: &str) -> &str {
+pub(super) fn unsigned(cell: &str) -> &str {
     cell.trim().trim_start_matches(['+', '-'])
 }
 
@@ -73,7 +100,7 @@ fn all_digits(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit())
 }
 
-fn is_decimal_comma(cell: &str) -> bool {
+pub(super) fn is_decimal_comma(cell: &str) -> bool {
     let Some((whole, fraction)) = unsigned(cell).split_once(',') else { return false };
     (whole.is_empty() || all_digits(whole) || is_grouped(whole, '.')) && all_digits(fraction)
 }
@@ -94,7 +121,7 @@ fn thousands(cell: &str) -> Option<char> {
 }
 
 /// Whether a mark stands between groups of three digits.
-fn is_grouped(whole: &str, mark: char) -> bool {
+pub(super) fn is_grouped(whole: &str, mark: char) -> bool {
     let mut groups = whole.split(mark);
     let first = groups.next().unwrap_or_default();
     let rest: Vec<&str> = groups.collect();

@@ -28,6 +28,7 @@
 
 mod columns;
 mod dataset;
+mod european;
 mod fitted;
 mod infer;
 mod looks;

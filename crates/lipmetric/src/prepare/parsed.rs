@@ -3,7 +3,7 @@
 use super::columns::Cells;
 use super::notation::Notation;
 use super::schema::{Encoding, Kind, Unseen};
-use crate::data::{Column, Table, Values, excerpt};
+use crate::data::{Column, Table, Values, excerpt, number};
 use crate::{Error, Result};
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -65,6 +65,16 @@ impl<'t> Parsed<'t> {
     pub(super) fn is_words_of_truth(&self) -> bool {
         self.odd.len() == self.present()
             && self.odd.iter().all(|&i| truth(&cell_text(&self.column.values, i)).is_some())
+    }
+
+    /// What to do where the decimal mark is a comma and all odd cells would be numbers if it were a point.
+    pub(super) fn points_beside_commas(&self, odd: &[Cow<'_, str>]) -> Option<(usize, String)> {
+        let plain = |cell: &Cow<'_, str>| number(cell).is_some();
+        (self.notation.decimal == ',' && odd.iter().all(plain)).then(|| {
+            let told = "a number with a point, where the decimal mark is a comma: if points stand between thousands, read it with \
+                        `thousands = .`";
+            (0, told.to_owned())
+        })
     }
 
     /// How the column is encoded as one of this kind, and its cells.

@@ -61,6 +61,9 @@ pub(crate) struct Args {
     /// Bundled data sets by name, or files (label in the last column unless --label says otherwise)
     #[arg(value_name = "DATA")]
     data: Vec<String>,
+    /// The same, as other commands have it
+    #[arg(long = "data", value_name = "NAME", hide = true)]
+    named: Vec<String>,
     /// The methods, separated by commas: lip-d, lip-d-p, lip-d-f, lip-i, lip-i-p, lip-i-f, lip, lip-local, lip-robust, nn,
     /// lmnn, lmml, mcml, nca, agop, arml, auto; options of one column follow it after colons, as in lip-i:c=0.1:slack=pair or
     /// nca:loss=log
@@ -138,10 +141,17 @@ struct Outcome<'a> {
     seconds: f64,
 }
 
+impl Args {
+    /// The data sets and files.
+    fn names(&self) -> impl Iterator<Item = &str> {
+        self.data.iter().chain(&self.named).map(String::as_str)
+    }
+}
+
 pub(crate) fn run(args: &Args, session: &Session) -> Result {
     let begun = Instant::now();
     let limit = session.limit(args.time_limit)?;
-    let inputs: Vec<Option<&Path>> = args.data.iter().map(|name| Some(Path::new(name))).collect();
+    let inputs: Vec<Option<&Path>> = args.names().map(|name| Some(Path::new(name))).collect();
     args.pages.check(&inputs)?;
     if let Some(output) = &args.output {
         outputs::check("--output", output, &inputs)?;
@@ -157,7 +167,7 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
                 "{option}: this is about classes, of which --task regression has none"
             )));
         }
-        if args.data.is_empty() {
+        if args.names().next().is_none() {
             return Err(Failure::Usage(
                 "--task regression: name the files to compare on; the bundled data have classes".to_owned(),
             ));
@@ -301,8 +311,8 @@ fn reference(args: &Args, methods: &[Column]) -> Result<usize> {
 
 fn subjects(args: &Args, session: &Session) -> Result<Vec<Dataset>> {
     let bundled = || datasets::list().iter().filter(|d| datasets::is_available(d)).map(|d| d.name);
-    let names: Vec<&str> =
-        if args.data.is_empty() { bundled().collect() } else { args.data.iter().map(String::as_str).collect() };
+    let named: Vec<&str> = args.names().collect();
+    let names = if named.is_empty() { bundled().collect() } else { named };
     names
         .into_iter()
         .map(|name| {
