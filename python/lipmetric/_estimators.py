@@ -16,6 +16,7 @@ __all__ = [
     "ARML",
     "AutoMetric",
     "AutoRegressor",
+    "Discriminant",
     "Euclidean",
     "LMML",
     "LMNN",
@@ -925,6 +926,80 @@ class AGOP(MetricLearner):
         self.width = width
         self.ridge = ridge
         self.random_state = random_state
+        self.classifier = classifier
+        self.k = k
+        self.weights = weights
+        self.scaling = scaling
+        self.fill = fill
+        self.unseen = unseen
+        self.time_limit = time_limit
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.callback = callback
+
+
+class Discriminant(MetricLearner):
+    """Fisher's discriminant directions, shrunk: classes far apart, relative to their spread.
+
+    Parameters
+    ----------
+    n_components : int | None, default=None
+        The number of directions, the best first; all unless it is given: one fewer than there are classes.
+    classifier : Any, default='nearest'
+        What predicts: `"nearest"`, the vote of the nearest training rows; `"extension"`, the paper's function;
+        `"smooth"`, a smooth function of the distances; `"auto"`, of AutoMetric alone, whichever of votes and a smooth
+        function predicts held-out rows better; or a dictionary with a classifier and its parameters.
+    k : int | str, default=1
+        How many neighbours vote; `"auto"` chooses.
+    weights : str, default='uniform'
+        Whether votes count the same (`"uniform"`) or by the inverse of the distance (`"distance"`).
+    scaling : str, default='standard'
+        How features are scaled first: `"standard"`, to mean 0 and deviation 1; `"minmax"`; `"none"`. `components_` is
+        on the features as given.
+    fill : str, default='median'
+        What stands in for a missing value: `"median"`, `"mean"`, `"mode"`, `"zero"`; `"error"` refuses it.
+    unseen : str, default='ignore'
+        What becomes of a level of a category that training did not have: `"ignore"`, it is none of the known ones;
+        `"error"` refuses it.
+    time_limit : float | None, default=None
+        Seconds after which the fit ends with the best so far.
+    n_jobs : int | None, default=None
+        Threads; None is as many as `lipmetric.threads()` says.
+    verbose : int, default=0
+        1 shows progress, 2 every step.
+    callback : callable | None, default=None
+        Called with the figures of each step; returning True ends the fit.
+
+    The attributes of a fitted estimator are those of :class:`MetricLearner`.
+
+    Examples
+    --------
+    >>> from lipmetric import Discriminant, datasets
+    >>> X, y = datasets.load_haberman()
+    >>> learner = Discriminant().fit(X, y)
+    >>> learner.transform(X).shape[0], learner.predict(X).shape
+    (306, (306,))
+    """
+
+    _method = "discriminant"
+    _own = frozenset({"n_components"})
+
+    def __init__(
+        self,
+        *,
+        n_components: int | None = None,
+        classifier: Any = 'nearest',
+        k: int | str = 1,
+        weights: str = 'uniform',
+        scaling: str = 'standard',
+        fill: str = 'median',
+        unseen: str = 'ignore',
+        time_limit: float | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        callback: Callable[[dict[str, Any]], Any] | None = None,
+    ) -> None:
+        self.n_components = n_components
         self.classifier = classifier
         self.k = k
         self.weights = weights

@@ -16,7 +16,7 @@ import pytest
 import lipmetric
 from lipmetric import lipschitz
 
-METHODS = ["auto", "lip-d", "lip-i", "lip-local", "lmnn", "lmml", "nca", "mcml", "nn"]
+METHODS = ["auto", "lip-d", "lip-i", "lip-local", "lmnn", "lmml", "nca", "mcml", "discriminant", "nn"]
 
 
 def unaligned(X):
@@ -378,6 +378,21 @@ def test_methods_are_compared_on_the_same_splits(two, blobs):
     assert str(found).splitlines()[0].split() == ["1-NN", "3-NN", "Lip"]
     refused = lipmetric.compare({"two": two}, {"nn": {"method": "nn"}, "k": {"method": "nn", "k": 50}}, repeats=1)
     assert "50 neighbours" in refused.refusals["two", "k"] and np.isnan(refused.mean[0, 1])
+
+
+def test_a_few_directions_of_a_distance_are_a_map_of_their_own(two, tmp_path, program):
+    X, y = two
+    model = lipmetric.fit(X, y, "nn", dims=2, scaling="none", k=1)
+    centred = np.asarray(X) - np.asarray(X).mean(axis=0)
+    values, vectors = np.linalg.eigh(centred.T @ centred)
+    ours, theirs = model.factor, vectors[:, ::-1][:, :2].T
+    np.testing.assert_allclose(np.abs((ours * theirs).sum(axis=1)), 1.0, rtol=1e-8)
+    assert "kept of" in model.outcome["notes"][-1] and model.transform(X).shape == (len(X), 2)
+    for bad, what in ((0, "dims"), (True, "dims"), (1.5, "dims"), (99, "99 directions")):
+        with pytest.raises(ValueError, match=what):
+            lipmetric.fit(X, y, "nn", dims=bad)
+    with pytest.raises(ValueError, match="dims"):
+        lipmetric.fit(X, y, "nn", dims=2, classifier="smooth")
 
 
 def test_bundled_data_sets_are_whole():

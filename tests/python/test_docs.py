@@ -68,7 +68,7 @@ def echo_files(folder, program):
         program("fit", "cancer.csv", "--method", "lip-i", "--model", f"{name}.lip", cwd=folder)
 
 
-@pytest.mark.parametrize("page", ["README", "docs/choosing", "docs/compare", "docs/pictures", "docs/rivals", "docs/robustness"])
+@pytest.mark.parametrize("page", ["README", "docs/choosing", "docs/compare", "docs/maps", "docs/pictures", "docs/rivals", "docs/robustness"])
 def test_what_the_pages_type_into_a_terminal_runs(tmp_path, program, page):
     typed = commands((ROOT / f"{page}.md").read_text(encoding="utf-8"))
     assert len(typed) >= 3
@@ -102,6 +102,13 @@ def test_the_counterfactual_of_the_page_on_robustness_is_the_one_that_it_tells(c
     told = capsys.readouterr().out
     assert "neg 1.236" in told
     assert "-30" in told and "3.5" in told
+
+
+def test_the_blocks_on_maps_run(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    run("docs/maps.md", 1)
+    assert "kept of" in capsys.readouterr().out
+    assert (tmp_path / "map.html").exists()
 
 
 def test_the_blocks_on_regression_run(capsys):

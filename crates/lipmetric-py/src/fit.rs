@@ -30,6 +30,8 @@ pub(crate) struct Asked {
     pub(crate) classifier: ClassifierSpec,
     pub(crate) fill: Fill,
     pub(crate) scaling: Scaling,
+    /// How many directions of the metric are kept.
+    pub(crate) dims: Option<usize>,
     /// Whether the multipliers that prove the bound are kept.
     certificate: bool,
     /// What the labels' column is called.
@@ -47,6 +49,7 @@ impl Default for Asked {
             classifier: ClassifierSpec::default(),
             fill: Fill::default(),
             scaling: Scaling::default(),
+            dims: None,
             certificate: false,
             label: "label".to_owned(),
             threads: None,
@@ -138,6 +141,7 @@ pub(crate) fn fit<'py>(
             .starting_from(start.as_ref())
             .comparing(triplets.as_deref())
             .weighing(weights.as_deref())
+            .reduced_to(asked.dims)
             .keeping_certificate(asked.certificate)
             .helped_by(helpers.as_ref())
             .fit_prepared(preparation, rows, observer)

@@ -7,7 +7,7 @@ use crate::session::{self, Limit, Session};
 use lipmetric::classify::{K, Weights};
 use lipmetric::lipschitz::{Mahalanobis, Margins};
 use lipmetric::method::{Euclidean, Spec};
-use lipmetric::model::{ClassifierSpec, Recipe, TrainingRows};
+use lipmetric::model::{Calibrated, Classifier, ClassifierSpec, Recipe, Rows, TrainingRows};
 use lipmetric::prepare::Dataset;
 use lipmetric::solver::{Budget, Halt, Observer, Progress, Silent, Status};
 use lipmetric::view::History;
@@ -288,7 +288,13 @@ fn stand_in(recipe: &Recipe<'_>, data: &Dataset) -> Result<Model> {
         ClassifierSpec::Vote { weights, .. } => ClassifierSpec::Vote { k: K::Fixed(1), weights },
         _ => ClassifierSpec::Vote { k: K::Fixed(1), weights: Weights::Uniform },
     };
-    let plain = Recipe::new(&euclidean).prepared(recipe.fill, recipe.scaling).predicting(classifier);
+    if data.labels.are_none() {
+        let plain = Recipe::new(&euclidean).prepared(recipe.fill, recipe.scaling).thresholding(recipe.threshold);
+        let told = plain.pairing(recipe.pairs).comparing(recipe.triplets).comparing_pairs(recipe.quadruplets);
+        return Ok(told.fit(data, None, &mut Silent)?);
+    }
+    let plain =
+        Recipe::new(&euclidean).prepared(recipe.fill, recipe.scaling).predicting(classifier).reduced_to(recipe.dims);
     Ok(plain.fit(data, None, &mut Silent)?)
 }
 
@@ -301,7 +307,9 @@ fn instead(mut model: Model, recipe: &Recipe<'_>, (halt, best): (Halt, Option<Me
     let scaled = !(recipe.scaling.is_auto() && matches!(recipe.spec, Spec::Auto(_)));
     let note = match best.filter(|metric| scaled && metric.features() == model.metric.features()) {
         Some(metric) => {
-            model.metric = metric;
+            let kept = recipe.dims.zip(model.training.as_ref()).map(|(dims, rows)| metric.leading(&rows.x, dims));
+            model.metric = kept.and_then(|kept| Some(kept.ok()?.0)).unwrap_or(metric);
+            rethreshold(&mut model, recipe);
             "the fit was in the middle of a step that was not waited for: this is the best distance before it, and its figures are not known"
         }
         None => {
@@ -312,9 +320,20 @@ fn instead(mut model: Model, recipe: &Recipe<'_>, (halt, best): (Halt, Option<Me
     model
 }
 
+/// Chooses the threshold of rows without labels anew, on the training pairs: there was no time to hold some out.
+fn rethreshold(model: &mut Model, recipe: &Recipe<'_>) {
+    let (Some(pairs), Some(rule), Some(rows)) = (recipe.pairs, recipe.threshold, &model.training) else { return };
+    let x = rows.x.clone();
+    if model.calibrate(Rows::Prepared(&x), pairs, rule).is_ok()
+        && let Classifier::Pairs(pairing) = &mut model.classifier
+    {
+        pairing.chosen = Calibrated::Training;
+    }
+}
+
 /// Margins and ratios of the training rows, under the metric and under the Euclidean distance.
 fn measure_both(model: &Model) -> lipmetric::Result<Measured> {
-    let classes = |rows: &&TrainingRows| rows.y.numbers().is_none();
+    let classes = |rows: &&TrainingRows| rows.y.numbers().is_none() && !rows.y.are_none();
     let Some(rows) = model.training.as_ref().filter(classes) else { return Ok(Measured::default()) };
     let of = |metric: &Metric| measure(metric, &rows.x, &rows.y);
     // It is there to compare with: a learned distance may well exist where Euclidean ones leave the range of numbers.
