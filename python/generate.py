@@ -56,6 +56,7 @@ TITLES = {
     "mcml": "Maximally collapsing metric learning, to a certified gap.",
     "lip-robust": "A distance for certified accuracy, by the Lipschitz margin ratio.",
     "agop": "A recursive feature machine: the metric from the gradients of a smooth function.",
+    "discriminant": "Fisher's discriminant directions, shrunk: classes far apart, relative to their spread.",
     "arml": "Adversarially robust metric learning: large certified radii of the nearest neighbour.",
     "euclidean": "The Euclidean distance on the prepared features: nothing is learned.",
 }

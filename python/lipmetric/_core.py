@@ -501,6 +501,15 @@ def counterfactuals_of(
     return {"classes": [None if code < 0 else classes[code] for code in codes], **found}
 
 
+def dims_of(dims: Any) -> int | None:
+    """A number of directions, or None for all."""
+    if dims is None:
+        return None
+    if isinstance(dims, bool) or int(dims) != dims or dims < 1:
+        raise ValueError(f"`dims`: {dims!r} is no number of directions; give a whole number from 1 on, or None for all")
+    return int(dims)
+
+
 def request_for(
     spec: Mapping[str, Any],
     *,
@@ -510,6 +519,7 @@ def request_for(
     scaling: str,
     fill: str,
     label: str = "label",
+    dims: int | None = None,
     certificate: bool = False,
     n_jobs: int | None = None,
     time_limit: float | None = None,
@@ -521,6 +531,7 @@ def request_for(
         "scaling": scaling,
         "fill": fill,
         "label": label,
+        "dims": dims_of(dims),
         "certificate": bool(certificate),
         "threads": threads_of(n_jobs),
         "time_limit": time_limit,
@@ -568,6 +579,7 @@ def fit(
     classifier: Any = None,
     k: int | str | None = None,
     weights: str = "uniform",
+    dims: int | None = None,
     scaling: str = "standard",
     fill: str = "median",
     sample_weight: Any = None,
@@ -588,7 +600,8 @@ def fit(
 
     ``classifier`` says what predicts: ``"nearest"``, a vote of ``k`` neighbours; ``"smooth"``, a smooth function of the
     distances; ``"extension"``, the paper's function. The method ``"auto"`` chooses it together with the distance unless it is
-    given, or ``k`` is; other methods take one neighbour. ``sample_weight`` is how much each row counts while the distance is
+    given, or ``k`` is; other methods take one neighbour. With ``dims`` only so many directions of the distance are kept, those in
+    which the rows spread most under it: a map to look at, in which the nearest rows vote. ``sample_weight`` is how much each row counts while the distance is
     learned.
 
     With ``task="regression"`` ``y`` holds the numbers to predict, and the same classifiers give numbers: the mean of the ``k``
@@ -617,7 +630,7 @@ def fit(
     rows = rows_of(X)
     chooses = spec["method"] == "auto"
     if classifier is None:
-        classifier = "auto" if chooses and k is None and weights == "uniform" else "nearest"
+        classifier = "auto" if chooses and k is None and weights == "uniform" and dims is None else "nearest"
     request = request_for(
         spec,
         classifier=classifier,
@@ -626,6 +639,7 @@ def fit(
         scaling=scaling,
         fill=fill,
         label=label_name(y, rows),
+        dims=dims,
         certificate=certificate,
         n_jobs=n_jobs,
         time_limit=time_limit,

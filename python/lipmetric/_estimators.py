@@ -17,6 +17,7 @@ __all__ = [
     "ARML",
     "AutoMetric",
     "AutoRegressor",
+    "Discriminant",
     "Euclidean",
     "LMML",
     "LMNN",

@@ -9,6 +9,7 @@ ESTIMATORS = {
     "ARML": "._estimators",
     "AutoMetric": "._estimators",
     "AutoRegressor": "._estimators",
+    "Discriminant": "._estimators",
     "Euclidean": "._estimators",
     "LMML": "._estimators",
     "LMNN": "._estimators",

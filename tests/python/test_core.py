@@ -16,7 +16,7 @@ import pytest
 import lipmetric
 from lipmetric import lipschitz
 
-METHODS = ["auto", "lip-d", "lip-i", "lip-local", "lmnn", "lmml", "nca", "mcml", "nn"]
+METHODS = ["auto", "lip-d", "lip-i", "lip-local", "lmnn", "lmml", "nca", "mcml", "discriminant", "nn"]
 
 
 def unaligned(X):
@@ -405,6 +405,21 @@ def test_methods_are_ranked_by_certified_accuracy(two):
     for args, said in [((X, y[:3], [0]), "one for each row"), ((X, y, [np.nan]), "not a length"), ((X, y, 0.1), "no list of lengths")]:
         with pytest.raises(ValueError, match=said):
             model.certified_accuracy(*args)
+
+
+def test_a_few_directions_of_a_distance_are_a_map_of_their_own(two, tmp_path, program):
+    X, y = two
+    model = lipmetric.fit(X, y, "nn", dims=2, scaling="none", k=1)
+    centred = np.asarray(X) - np.asarray(X).mean(axis=0)
+    values, vectors = np.linalg.eigh(centred.T @ centred)
+    ours, theirs = model.factor, vectors[:, ::-1][:, :2].T
+    np.testing.assert_allclose(np.abs((ours * theirs).sum(axis=1)), 1.0, rtol=1e-8)
+    assert "kept of" in model.outcome["notes"][-1] and model.transform(X).shape == (len(X), 2)
+    for bad, what in ((0, "dims"), (True, "dims"), (1.5, "dims"), (99, "99 directions")):
+        with pytest.raises(ValueError, match=what):
+            lipmetric.fit(X, y, "nn", dims=bad)
+    with pytest.raises(ValueError, match="dims"):
+        lipmetric.fit(X, y, "nn", dims=2, classifier="smooth")
 
 
 def test_bundled_data_sets_are_whole():

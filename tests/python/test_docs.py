@@ -118,6 +118,7 @@ PAGES = {
     "docs/export.md": None,
     "docs/function.md": echo_files,
     "docs/index.md": whole_files,
+    "docs/maps.md": echo_files,
     "docs/pairs.md": pair_files,
     "docs/pictures.md": echo_files,
     "docs/regression.md": house_files,
@@ -135,7 +136,7 @@ def test_what_the_pages_type_into_a_terminal_runs(tmp_path, program, page):
 
 #: Pages whose blocks of Python are run, each by a test of its own.
 PYTHON = ["README", *(f"docs/{name}" for name in (
-    "embeddings", "export", "faq", "index", "pairs", "pictures", "python", "regression", "robustness", "scale",
+    "embeddings", "export", "faq", "index", "maps", "pairs", "pictures", "python", "regression", "robustness", "scale",
 ))]
 
 
@@ -180,6 +181,13 @@ def test_the_counterfactual_of_the_page_on_robustness_is_the_one_that_it_tells(c
     told = capsys.readouterr().out
     assert "neg 1.236" in told
     assert "-30" in told and "3.5" in told
+
+
+def test_the_blocks_on_maps_run(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    run("docs/maps.md", 1)
+    assert "kept of" in capsys.readouterr().out
+    assert (tmp_path / "map.html").exists()
 
 
 def test_the_blocks_on_regression_run(capsys):

@@ -146,6 +146,40 @@ def test_usearch_and_hnswlib_find_our_neighbours(numbers):
         model.to_usearch(X, ids=-ids)
 
 
+def test_files_of_usearch_and_hnswlib_hold_the_vectors_the_ids_and_a_graph(tmp_path, program):
+    text = program("datasets", "export", "cancer", cwd=tmp_path)
+    header, *lines = text.splitlines()
+    (tmp_path / "all.csv").write_text("\n".join([f"key,{header}", *(f"{3 * k + 5},{line}" for k, line in enumerate(lines))]) + "\n")
+    program("fit", "all.csv", "--ignore", "key", "--method", "lip-i", "--c-rel", "0.1", "--model", "m.lip", cwd=tmp_path)
+    model = lipmetric.load(tmp_path / "m.lip")
+    frame = pytest.importorskip("pandas").read_csv(tmp_path / "all.csv")
+    X = frame.drop(columns=["key", frame.columns[-1]])
+    z = model.transform(X).astype("f4")
+    usearch, hnswlib = pytest.importorskip("usearch.index"), pytest.importorskip("hnswlib")
+    for ids, of in (("--id", "key"), lambda keys: (keys.astype(int) - 5) // 3), ((), lambda keys: keys.astype(int)):
+        program("export", "m.lip", "all.csv", "--to", "usearch", *ids, "-o", "a.usearch", cwd=tmp_path)
+        index = usearch.Index.restore(str(tmp_path / "a.usearch"))
+        assert len(index) == len(z) and index.ndim == z.shape[1]
+        found = index.search(z[:50], 5, exact=True)
+        same_neighbours(found.distances, of(found.keys), model, X, X[:50])
+        # By the graph: the query itself is a row, and is found.
+        assert (of(index.search(z, 1).keys).ravel() == np.arange(len(z))).mean() > 0.5
+        assert index.search(z, 1).distances.max() < 1e-9
+        program("export", "m.lip", "all.csv", "--to", "hnswlib", *ids, "-o", "a.hnsw", cwd=tmp_path)
+        index = hnswlib.Index("l2", z.shape[1])
+        index.load_index(str(tmp_path / "a.hnsw"))
+        assert index.get_current_count() == len(z)
+        index.set_ef(len(z))
+        keys, squared = index.knn_query(z[:50], k=5)
+        same_neighbours(squared, of(keys), model, X, X[:50])
+        index.set_ef(50)
+        assert index.knn_query(z, k=1)[1].max() < 1e-9
+        # What they have loaded takes more rows.
+        index.resize_index(len(z) + 1)
+        index.add_items(z[:1] + 100, [10**6])
+        assert index.knn_query(z[:1] + 100, k=1)[0] == [[10**6]]
+
+
 def test_arrays_fvecs_and_parquet_hold_the_mapped_rows_and_the_ids(folder, program):
     frame = pytest.importorskip("pandas").read_csv(folder / "all.csv")
     z = lipmetric.load(folder / "m.lip").transform(frame[["size", "weight", "colour", "smooth"]]).astype("f4")
@@ -268,7 +302,8 @@ def test_what_cannot_be_exported_is_said(folder):
         assert out.returncode in (2, 3), out
         return out.stderr
 
-    assert "to_usearch(X)" in fails("export", "m.lip", "all.csv", "--to", "usearch", "-o", "a")
+    for index in ("usearch", "hnswlib"):
+        assert "whole numbers from 0 on" in fails("export", "m.lip", "all.csv", "--to", index, "--id", "key", "-o", "a")
     assert "no place for other columns" in fails("export", "m.lip", "all.csv", "--to", "npy", "--keep", "size", "-o", "a.npy")
     assert "whole numbers" in fails("export", "m.lip", "all.csv", "--to", "faiss", "--id", "key", "-o", "a.faiss")
     twice = mixed()

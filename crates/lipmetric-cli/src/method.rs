@@ -7,8 +7,8 @@ use crate::rivals::RivalArgs;
 use clap::{Args, ValueEnum};
 use lipmetric::classify::{K, SmoothSpec, Weights};
 use lipmetric::method::{
-    Agop, Arml, Auto, Choose, Euclidean, Itml, Lip, LipLocal, LipPairs, LipRobust, Lmml, Lmnn, Mcml, Method as _,
-    MetricKind, Mlkr, Nca, Score, Spec,
+    Agop, Arml, Auto, Choose, Discriminant, Euclidean, Itml, Lip, LipLocal, LipPairs, LipRobust, Lmml, Lmnn, Mcml,
+    Method as _, MetricKind, Mlkr, Nca, Score, Spec,
 };
 use lipmetric::model::ClassifierSpec;
 use lipmetric::problem::Diameter;
@@ -49,6 +49,9 @@ pub(crate) enum Method {
     /// Recursive feature machine: the distance from the gradients of a smooth function that tells the classes apart, or that
     /// predicts the numbers
     Agop,
+    /// Fisher's discriminant directions: classes far apart, relative to their spread; one direction fewer than classes at most
+    #[value(alias = "lda")]
+    Discriminant,
     /// Adversarially robust metric learning: a large mean certified distance of random near triplets
     Arml,
     /// Information-theoretic metric learning: the distance nearest to the Euclidean one that keeps the bounds of pairs (--pairs)
@@ -76,6 +79,7 @@ impl Method {
             Self::Mcml => "MCML",
             Self::Mlkr => "MLKR",
             Self::Agop => "AGOP",
+            Self::Discriminant => "LDA",
             Self::Arml => "ARML",
             Self::Euclidean => "NN",
         }
@@ -103,6 +107,7 @@ impl Method {
             Self::Mcml => Mcml::new().into(),
             Self::Mlkr => Mlkr::new().into(),
             Self::Agop => Agop::new().into(),
+            Self::Discriminant => Discriminant::new().into(),
             Self::Arml => Arml::new().into(),
             Self::Euclidean => Euclidean::new().into(),
         }
@@ -330,6 +335,10 @@ pub(crate) struct PredictionArgs {
     /// Weight of each neighbour's vote [default: uniform]
     #[arg(long, value_enum, value_name = "RULE")]
     weights: Option<Votes>,
+    /// Keep only so many directions of the learned distance, those in which the training rows spread most under it (of euclidean: the
+    /// principal components), and let the nearest rows vote there: a map to look at [default: all]
+    #[arg(long, value_name = "N")]
+    dims: Option<usize>,
     /// smooth: the bandwidth, as a part of the root mean squared distance between the training rows [default: chosen on rows that
     /// the function has not seen]
     #[arg(long, value_name = "PART", value_parser = real)]
@@ -386,12 +395,14 @@ impl PredictionArgs {
     /// These where they are given, and the others where they are not.
     pub(crate) fn or(&self, others: &Self) -> Self {
         let kind = self.classifier.or(others.classifier);
+        let dims = self.dims.or(others.dims);
         // What was said of votes for all columns does not trouble one that does not vote.
         let same = self.classifier.is_none() || kind == others.classifier || kind == Some(ClassifierKind::Nearest);
         let others = if same && kind != Some(ClassifierKind::Extension) { others } else { &Self::default() };
         Self {
             classifier: kind,
             k: self.k.or(others.k),
+            dims,
             weights: self.weights.or(others.weights),
             width: self.width.or(others.width),
             ridge: self.ridge.or(others.ridge),
@@ -420,6 +431,11 @@ impl PredictionArgs {
         if kind == ClassifierKind::Smooth { Ok(()) } else { wrong(&smooth, "smooth") }
     }
 
+    /// How many directions of the distance are kept.
+    pub(crate) fn dims(&self) -> Option<usize> {
+        self.dims
+    }
+
     fn smooth(&self) -> SmoothSpec {
         let mut smooth = SmoothSpec::default();
         (smooth.width, smooth.ridge) = (self.width, self.ridge);
@@ -433,11 +449,20 @@ impl PredictionArgs {
         if task == Task::Regression && self.class_weights == Some(ClassWeights::Balanced) {
             return Err(Failure::Usage("--class-weights: there are no classes with --task regression".to_owned()));
         }
+        if self.dims.is_some() && self.classifier.is_some_and(|kind| kind != ClassifierKind::Nearest) {
+            return Err(Failure::Usage(
+                "--dims: in a map of few directions the nearest rows vote; a function is one of the whole distance: leave one of \
+                 --dims and --classifier out"
+                    .to_owned(),
+            ));
+        }
         match self.classifier {
             Some(ClassifierKind::Extension) => return Ok(ClassifierSpec::Extension { alpha: HALF, calibrate }),
             Some(ClassifierKind::Smooth) => return Ok(ClassifierSpec::Smooth(self.smooth())),
             Some(ClassifierKind::Auto) => return Ok(ClassifierSpec::Auto),
-            None if matches!(spec, Spec::Auto(_)) && self.k.is_none() && self.weights.is_none() => {
+            None if matches!(spec, Spec::Auto(_))
+                && [self.k.is_none(), self.weights.is_none(), self.dims.is_none()] == [true; 3] =>
+            {
                 return Ok(ClassifierSpec::Auto);
             }
             None | Some(ClassifierKind::Nearest) => {}

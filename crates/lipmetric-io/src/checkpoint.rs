@@ -64,7 +64,7 @@ impl Identity {
             let text: Vec<String> = values.iter().map(|v| format!("{:x}", v.to_bits())).collect();
             fingerprint_of_text(&text.join(","))
         };
-        let settings = serde_json::json!({
+        let mut settings = serde_json::json!({
             "spec": recipe.spec,
             "classifier": recipe.classifier,
             "fill": format!("{:?}", recipe.fill),
@@ -73,6 +73,15 @@ impl Identity {
             "start": recipe.start.map(|metric| bits(metric.factor().as_slice())),
             "triplets": recipe.triplets.map(|triplets| fingerprint_of_text(&format!("{triplets:?}"))),
         });
+        // What older checkpoints know nothing of is named only where it is there.
+        let later = [
+            ("dims", recipe.dims.map(|dims| dims.to_string())),
+            ("pairs", recipe.pairs.map(|pairs| fingerprint_of_text(&format!("{pairs:?}")))),
+            ("quadruplets", recipe.quadruplets.map(|all| fingerprint_of_text(&format!("{all:?}")))),
+        ];
+        for (name, told) in later.into_iter().filter_map(|(name, told)| Some((name, told?))) {
+            settings[name] = told.into();
+        }
         Self { data: fingerprint(data), settings: settings.to_string() }
     }
 }

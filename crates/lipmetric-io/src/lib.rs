@@ -29,6 +29,7 @@ pub mod encoding;
 pub mod error;
 mod fingerprint;
 pub mod format;
+mod ids;
 pub mod map;
 pub mod model;
 mod npy;

@@ -119,7 +119,8 @@ impl Supervisor for Many<'_> {
 /// A method under its name.
 fn entry<'a>(name: &str, asked: &'a Asked) -> Option<Entry<'a>> {
     let recipe = Recipe::new(asked.spec.as_ref()?).prepared(asked.fill, asked.scaling);
-    Some(Entry { name: name.to_owned(), recipe: recipe.predicting(asked.classifier) })
+    let recipe = recipe.predicting(asked.classifier).reduced_to(asked.dims);
+    Some(Entry { name: name.to_owned(), recipe })
 }
 
 /// Fits every method on the same splits of every data set, and tests the differences.

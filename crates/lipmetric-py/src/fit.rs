@@ -30,6 +30,8 @@ pub(crate) struct Asked {
     pub(crate) classifier: ClassifierSpec,
     pub(crate) fill: Fill,
     pub(crate) scaling: Scaling,
+    /// How many directions of the metric are kept.
+    pub(crate) dims: Option<usize>,
     /// Whether the multipliers that prove the bound are kept.
     certificate: bool,
     /// What the labels' column is called.
@@ -47,6 +49,7 @@ impl Default for Asked {
             classifier: ClassifierSpec::default(),
             fill: Fill::default(),
             scaling: Scaling::default(),
+            dims: None,
             certificate: false,
             label: "label".to_owned(),
             threads: None,
@@ -134,7 +137,8 @@ pub(crate) fn fit<'py>(
     let start = start.map(|start| start_on(&preparation, start.0)).transpose()?;
     let helpers = helpers.map(|crew| Reached::new(py, crew)).transpose()?;
     let helpers = helpers.map(|reached| -> Arc<dyn Helpers> { Arc::new(reached) });
-    let (fill, scaling, classifier, certificate) = (asked.fill, asked.scaling, asked.classifier, asked.certificate);
+    let (fill, scaling, classifier) = (asked.fill, asked.scaling, asked.classifier);
+    let (certificate, dims) = (asked.certificate, asked.dims);
     let learned = spec.clone();
     let watched = asked.watching(listener).run(py, move |observer, _| {
         Recipe::new(&learned)
@@ -143,13 +147,15 @@ pub(crate) fn fit<'py>(
             .starting_from(start.as_ref())
             .comparing(triplets.as_deref())
             .weighing(weights.as_deref())
+            .reduced_to(dims)
             .keeping_certificate(certificate)
             .helped_by(helpers.as_ref())
             .fit_prepared(preparation, prepared, observer)
     })?;
     watched.model(py, |left| {
         let (preparation, rows) = read()?;
-        Recipe::new(spec).prepared(fill, scaling).predicting(classifier).stopped(preparation, rows, left).map_err(raise)
+        let recipe = Recipe::new(spec).prepared(fill, scaling).predicting(classifier).reduced_to(dims);
+        recipe.stopped(preparation, rows, left).map_err(raise)
     })
 }
 

@@ -36,6 +36,7 @@ Examples:
   lipmetric evaluate --data echo --folds 5 --report judged.html
   lipmetric evaluate --data echo --method nn --folds 10 --k 5 --json
   lipmetric evaluate --data echo --radius 0,0.1 --radius-norm linf
+  lipmetric evaluate --data cancer --method nca --n-components 2 --k auto
   lipmetric datasets export echo -o echo.csv
   lipmetric evaluate echo.csv --task regression --label lvdd --skip-unlabelled
   lipmetric datasets export haberman -o all.csv
@@ -53,7 +54,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     task: TaskArgs,
     /// The model to evaluate
-    #[arg(long, value_name = "MODEL", help_heading = None::<&str>, conflicts_with_all = ["repeats", "train_fraction", "folds", "seed", "method", "spec", "slack", "c", "c_rel", "tol", "max_iter", "diameter", "anchor", "anchor_weight", "balanced", "solver", "mu", "rank", "n_components", "init", "warm_start", "targets", "push", "alpha", "robust", "triplet_seed", "classifier", "k", "weights", "width", "ridge", "class_weights", "fill", "scale", "kind", "decimal", "thousands", "missing", "task"])]
+    #[arg(long, value_name = "MODEL", help_heading = None::<&str>, conflicts_with_all = ["repeats", "train_fraction", "folds", "seed", "method", "spec", "slack", "c", "c_rel", "tol", "max_iter", "diameter", "anchor", "anchor_weight", "balanced", "solver", "mu", "rank", "n_components", "init", "warm_start", "targets", "push", "alpha", "robust", "triplet_seed", "classifier", "k", "dims", "weights", "width", "ridge", "class_weights", "fill", "scale", "kind", "decimal", "thousands", "missing", "task"])]
     pub(super) model: Option<PathBuf>,
     #[command(flatten)]
     prepare: PrepareArgs,
@@ -243,6 +244,7 @@ fn try_method(args: &Args, session: &Session) -> Result<Tried> {
     let start = args.method.start()?;
     let classifier = args.method.prediction.classifier(&spec, task, false)?;
     let recipe = args.prepare.recipe(&spec, classifier).starting_from(start.as_ref());
+    let recipe = recipe.reduced_to(args.method.prediction.dims());
     let protocol = args.splits.protocol();
     let splits = protocol.splits(&data.labels)?;
     let how = match protocol.folds {

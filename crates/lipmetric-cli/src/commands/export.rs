@@ -24,6 +24,7 @@ Examples:
   lipmetric fit --data haberman --model h.lip
   lipmetric export h.lip --data haberman --to npy -o h.npy
   lipmetric export h.lip --data haberman --to faiss -o h.faiss
+  lipmetric export h.lip --data haberman --to hnswlib -o h.hnsw
   lipmetric export h.lip --data haberman --to parquet --keep age -o h.parquet
   lipmetric export h.lip --data haberman --to pgvector --table h -o h.sql")]
 pub(crate) struct Args {
@@ -60,32 +61,28 @@ enum To {
     Pgvector,
     /// The file of a faiss.IndexFlatL2 (with --id: of whole numbers, in an IndexIDMap)
     Faiss,
-    /// Built by usearch itself, from Python
+    /// The file of a usearch Index (--id: whole numbers from 0 on)
     Usearch,
-    /// Built by hnswlib itself, from Python
+    /// The file of an hnswlib Index (--id: whole numbers from 0 on)
     Hnswlib,
 }
 
 impl To {
-    fn format(self) -> Result<VectorFormat> {
-        let name = match self {
-            Self::Npy => return Ok(VectorFormat::Npy),
-            Self::Fvecs => return Ok(VectorFormat::Fvecs),
-            Self::Parquet => return Ok(VectorFormat::Parquet),
-            Self::Pgvector => return Ok(VectorFormat::Pgvector),
-            Self::Faiss => return Ok(VectorFormat::Faiss),
-            Self::Usearch => "usearch",
-            Self::Hnswlib => "hnswlib",
-        };
-        Err(Failure::Usage(format!(
-            "--to {name}: only {name} itself builds its graph. From Python: `lipmetric.load(MODEL).to_{name}(X)` gives the index, \
-             filled. Or write the vectors with `--to npy`, and add them by the lines of docs/export.md"
-        )))
+    fn format(self) -> VectorFormat {
+        match self {
+            Self::Npy => VectorFormat::Npy,
+            Self::Fvecs => VectorFormat::Fvecs,
+            Self::Parquet => VectorFormat::Parquet,
+            Self::Pgvector => VectorFormat::Pgvector,
+            Self::Faiss => VectorFormat::Faiss,
+            Self::Usearch => VectorFormat::Usearch,
+            Self::Hnswlib => VectorFormat::Hnswlib,
+        }
     }
 }
 
 pub(crate) fn run(args: &Args, session: &Session) -> Result {
-    let format = args.to.format()?;
+    let format = args.to.format();
     let (path, data) = args.named.both()?;
     if !args.keep.is_empty() && !format.has_columns() {
         return Err(Failure::Usage(format!(
@@ -118,7 +115,9 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
     if let Some((json, npy)) = &maps {
         save_map(&model, json, npy)?;
     }
-    let ids = writer.finish()?;
+    let finished = writer.finish_while(&mut |_| session.go_on().is_ok());
+    session.go_on()?;
+    let ids = finished?;
     let beside: Vec<&Path> =
         maps.iter().flat_map(|(json, npy)| [json, npy]).chain(&ids).map(PathBuf::as_path).collect();
     tell(session, rows, &model, &target, &beside);

@@ -1,5 +1,7 @@
 use super::dry_run;
+use super::figures::{self, Figures};
 use super::pairs::{self, Told, ToldArgs};
+use super::prepared;
 use super::shared::LabelledArgs;
 use super::sparse;
 use super::suspects::Suspects;
@@ -9,17 +11,17 @@ use crate::failure::{Failure, Result};
 use crate::input::TaskArgs;
 use crate::memory;
 use crate::method::MethodArgs;
-use crate::method::options::{self, Given};
+use crate::method::options;
 use crate::origin;
 use crate::output::{self, Align, TextTable, counted, short};
 use crate::outputs;
 use crate::pages::{self, PageArgs};
-use crate::resources::{self, Stopwatch};
+use crate::resources::Stopwatch;
 use crate::session::Session;
 use lipmetric::lipschitz::Margins;
 use lipmetric::method::{Choice, Method, MetricKind, Outcome, ScalingChoice, Score, Spec};
 use lipmetric::model::Classifier;
-use lipmetric::prepare::{Encoding, Preparation, Scaling, Step};
+use lipmetric::prepare::Scaling;
 use lipmetric::solver::Status;
 use lipmetric::view::{ModelView, Separation};
 use lipmetric::{Model, Task};
@@ -48,6 +50,7 @@ Examples:
   lipmetric fit echo.csv --method lmnn --targets 2 --k auto
   lipmetric fit echo.csv --method lip-i --report echo.html
   lipmetric fit echo.csv --method nca --n-components 2 --init lda
+  lipmetric fit echo.csv --method lmnn --dims 2
   lipmetric fit echo.csv --task regression --label lvdd --skip-unlabelled
   lipmetric inspect --spec echo.lip | lipmetric fit echo.csv --spec -")]
 pub(crate) struct Args {
@@ -78,58 +81,38 @@ pub(crate) struct Args {
     pub(super) without_rows: bool,
     /// Keep the multipliers that prove the bound in the model, for `lipmetric verify` (the exact solver of lip-d, lip-i and lip)
     #[arg(long, requires = "model", conflicts_with = "without_rows", help_heading = "Output")]
-    certificate: bool,
+    pub(super) certificate: bool,
     /// Print the result as JSON
     #[arg(long, help_heading = "Output")]
     pub(super) json: bool,
     /// Only say how large the fit would be: rows, features, pairs of rows, memory, and by fits of some of the rows how long it would take
     #[arg(long, help_heading = "Output")]
-    dry_run: bool,
+    pub(super) dry_run: bool,
     #[command(flatten)]
-    pages: PageArgs,
+    pub(super) pages: PageArgs,
 }
 
 /// The figures of a fit, as `--json` prints them.
 #[derive(Serialize)]
 struct Report<'a> {
-    status: Status,
-    method: &'a str,
-    /// As the fit had them.
-    parameters: Given,
-    /// As it was asked for: `fit --spec` does the same again.
-    spec: &'a Spec,
-    n: usize,
-    p: usize,
-    task: Task,
+    #[serde(flatten)]
+    figures: Figures<'a>,
     /// Of numbers, how they are spread.
     #[serde(skip_serializing_if = "Option::is_none")]
     target: Option<Spread>,
     classes: usize,
     class_names: &'a [String],
     class_counts: &'a [usize],
-    feature_names: Vec<String>,
     classifier: &'a Classifier,
     k: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     suspects: Option<Suspects>,
-    c: Option<f64>,
-    c_max: Option<f64>,
-    objective: Option<f64>,
-    dual: Option<f64>,
-    gap: Option<f64>,
-    iterations: usize,
-    rank: usize,
-    notes: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     choice: Option<&'a Choice>,
     lipschitz: Option<&'a Margins>,
     /// The same of the Euclidean distance, where another one was learned.
     #[serde(skip_serializing_if = "Option::is_none")]
     lipschitz_euclidean: Option<&'a Margins>,
-    seconds: f64,
-    cpu_seconds: Option<f64>,
-    peak_memory_bytes: Option<u64>,
-    model: Option<String>,
 }
 
 impl Args {
@@ -140,19 +123,38 @@ impl Args {
             && self.triplets.is_none()
             && self.told.is_empty()
             && self.checkpoint.is_none()
+            && self.method.prediction.dims().is_none()
             && self.rows.roles.is_plain()
     }
 }
 
 impl Args {
+    /// The file that keeps what a fit has come to, and how often.
+    pub(super) fn checkpoint(&self) -> Result<Option<(&Path, Duration)>> {
+        let every = Duration::try_from_secs_f64(self.checkpoint_every)
+            .map_err(|e| Failure::Usage(format!("--checkpoint-every: {} is no time: {e}", self.checkpoint_every)))?;
+        Ok(self.checkpoint.as_deref().map(|path| (path, every)))
+    }
+
+    /// Writes the model where that is wished; a checkpoint of what has ended is no longer needed.
+    pub(super) fn keep(&self, model: &Model, session: &Session) -> Result {
+        if let Some(path) = &self.model {
+            save_model_to(model, &Target::new(path))?;
+            session.detail(format!("wrote {}", path.display()));
+        }
+        // What was stopped goes on from it.
+        if let Some(path) = &self.checkpoint
+            && !matches!(model.outcome.status, Status::TimeLimit | Status::Interrupted)
+        {
+            lipmetric_io::checkpoint::remove(path)?;
+        }
+        Ok(())
+    }
+
     /// An option that rows without labels do not have.
     pub(super) fn labelled_only(&self) -> Option<&'static str> {
         let given = [
             ("--task regression", self.task.task() == Task::Regression),
-            ("--report, --plots", self.pages.wanted()),
-            ("--certificate", self.certificate),
-            ("--checkpoint", self.checkpoint.is_some()),
-            ("--dry-run", self.dry_run),
             ("--skip-unlabelled", self.rows.roles.skip_unlabelled),
         ];
         given.into_iter().find(|(_, given)| *given).map(|(option, _)| option)
@@ -201,7 +203,7 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
     let data = args.rows.roles.read_named(&table, task, args.told.id(), session)?;
     let told = Told::read(args, &table)?;
     let start = args.method.start()?;
-    let recipe = args.rows.prepare.recipe(&spec, classifier);
+    let recipe = args.rows.prepare.recipe(&spec, classifier).reduced_to(args.method.prediction.dims());
     let recipe = told.recipe(recipe).starting_from(start.as_ref()).keeping_certificate(args.certificate);
     let recipe = recipe.keeping_certificate_if_any(args.pages.wanted());
     if args.dry_run {
@@ -212,10 +214,7 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
     let (bytes, written) = (8 * foreseen.rows * foreseen.features, args.model.is_some() && !args.without_rows);
     let limit = limit.map(|l| l.leaving_time_to_write(bytes, written, &watch));
     let origin = origin::of(&data);
-    let every = Duration::try_from_secs_f64(args.checkpoint_every)
-        .map_err(|e| Failure::Usage(format!("--checkpoint-every: {} is no time: {e}", args.checkpoint_every)))?;
-    let given = (limit, args.checkpoint.as_deref().map(|path| (path, every)));
-    watched::fit(&recipe, &data, given, session, |Watched { model, margins, history }| {
+    watched::fit(&recipe, &data, (limit, args.checkpoint()?), session, |Watched { model, margins, history }| {
         let mut model = Arc::unwrap_or_clone(model);
         model.origin = Some(origin.clone());
         let seconds = (watch.seconds(), watch.cpu_seconds());
@@ -234,64 +233,33 @@ fn complete(
     session: &Session,
     origin: &str,
     (mut model, margins): (Model, Measured),
-    (seconds, cpu_seconds): (f64, Option<f64>),
+    seconds: (f64, Option<f64>),
 ) -> Result {
-    let n = model.class_counts.iter().sum();
     let suspects = model.training.as_ref().and_then(Suspects::of);
     let target = model.training.as_ref().and_then(|rows| rows.y.numbers()).map(Spread::of);
     model.outcome.notes.extend(margins.collapsed());
     if args.without_rows {
         model.training = None;
     }
-    if let Some(path) = &args.model {
-        save_model_to(&model, &Target::new(path))?;
-        session.detail(format!("wrote {}", path.display()));
-    }
-    // What was stopped goes on from it.
-    if let Some(path) = &args.checkpoint
-        && !matches!(model.outcome.status, Status::TimeLimit | Status::Interrupted)
-    {
-        lipmetric_io::checkpoint::remove(path)?;
-    }
+    args.keep(&model, session)?;
     let classes = if target.is_some() { &[][..] } else { &model.classes };
     let report = Report {
-        status: model.outcome.status,
-        method: model.spec.name(),
-        parameters: options::parameters(&model.used),
-        spec: &model.spec,
-        n,
-        p: model.metric.features(),
-        task: model.task,
+        figures: Figures::of(&model, seconds, args.model.as_deref()),
         target,
         classes: classes.len(),
         class_names: classes,
         class_counts: &model.class_counts[..classes.len()],
-        feature_names: model.preparation.feature_names(),
         classifier: &model.classifier,
         k: model.classifier.voting().map(|v| v.k),
-        suspects: suspects.clone(),
-        c: model.outcome.c,
-        c_max: model.outcome.c_max,
-        objective: model.outcome.objective,
-        dual: model.outcome.dual,
-        gap: model.outcome.gap,
-        iterations: model.outcome.iterations,
-        rank: model.metric.rank(),
-        notes: options::notes(&model.outcome),
+        suspects,
         choice: model.outcome.choice.as_ref(),
         lipschitz: margins.learned.as_ref(),
         lipschitz_euclidean: margins.euclidean.as_ref(),
-        seconds,
-        cpu_seconds,
-        peak_memory_bytes: resources::peak_memory_bytes(),
-        model: args.model.as_ref().map(|p| p.display().to_string()),
     };
     if args.json {
         output::print_json(&report)?;
     } else {
-        let text = describe(origin, &report, &model);
-        let taken = args.model.as_ref().is_some_and(|path| Target::new(path) == Target::Stdout);
-        if taken { session.note(text.trim_end()) } else { output::print(&text)? }
+        figures::print(&describe(origin, &report, &model), args.model.as_deref(), session)?;
     }
     ended(model.outcome.status, args.model.is_some())
 }
@@ -323,15 +291,18 @@ pub(super) fn ended(status: Status, written: bool) -> Result {
 }
 
 fn describe(origin: &str, report: &Report<'_>, model: &Model) -> String {
-    let features = counted(report.p, "feature", "features");
+    let features = counted(report.figures.p, "feature", "features");
     let mut text = match &report.target {
-        Some(target) => format!("{origin}: {} rows, {features}, a number to predict\n{target}\n\n", report.n),
+        Some(target) => format!("{origin}: {} rows, {features}, a number to predict\n{target}\n\n", report.figures.n),
         None => {
             let classes = describe_classes(model);
-            format!("{origin}: {} rows, {features}, {} classes\nclasses: {classes}\n\n", report.n, report.classes)
+            format!(
+                "{origin}: {} rows, {features}, {} classes\nclasses: {classes}\n\n",
+                report.figures.n, report.classes
+            )
         }
     };
-    text += &describe_preparation(&model.preparation);
+    text += &prepared::describe(&model.preparation);
     text += "\n";
     text += &describe_outcome(model);
     if let Some(margins) = report.lipschitz {
@@ -342,13 +313,13 @@ fn describe(origin: &str, report: &Report<'_>, model: &Model) -> String {
     }
     text += "\n";
     // A spectrum takes time, and that is up.
-    let early = matches!(report.status, Status::TimeLimit | Status::Interrupted);
+    let early = matches!(report.figures.status, Status::TimeLimit | Status::Interrupted);
     text += &draw::room()
         .filter(|_| !early)
         .map_or_else(String::new, |width| drawn(model, width) + &drawn_weights(model, width));
     let mut facts = TextTable::new(vec![Align::Left, Align::Left]);
-    facts.row(["seconds", &format!("{:.3}", report.seconds)]);
-    facts.row(["model", report.model.as_deref().unwrap_or("not kept; --model FILE keeps it")]);
+    facts.row(["seconds", &format!("{:.3}", report.figures.seconds)]);
+    facts.row(["model", report.figures.model.as_deref().unwrap_or("not kept; --model FILE keeps it")]);
     text + &facts.render()
 }
 
@@ -387,45 +358,6 @@ fn drawn_weights(model: &Model, width: usize) -> String {
     let row = |&j: &usize| (names[j].clone(), diagonal[j], short(diagonal[j]));
     let bars = draw::bars(&order.iter().take(DRAWN_FEATURES).map(row).collect::<Vec<_>>(), 0.0, width);
     format!("features by weight\n{bars}\n")
-}
-
-/// What becomes of each column.
-pub(crate) fn describe_preparation(preparation: &Preparation) -> String {
-    let mut table = TextTable::new(vec![Align::Left, Align::Left, Align::Right, Align::Left, Align::Left]);
-    table.row(["column", "kind", "missing", "filled with", "becomes"]);
-    for (feature, step) in preparation.schema().features.iter().zip(preparation.steps()) {
-        let kind = feature.encoding.kind().to_string();
-        let (missing, fill, becomes) = match (step, &feature.encoding) {
-            (Step::Level { fill, missing }, Encoding::Category { levels }) => {
-                let level = levels.get(*fill as usize).cloned().unwrap_or_default();
-                (*missing, level, format!("{} one-hot columns", levels.len()))
-            }
-            (Step::Number { fill, offset, scale, missing }, _) => {
-                let becomes = match preparation.scaling() {
-                    Scaling::None if *scale != 1.0 => format!("x / {}", short(*scale)),
-                    Scaling::None => "x".to_owned(),
-                    Scaling::Unit => "x / length of the row".to_owned(),
-                    _ => {
-                        let sign = if *offset < 0.0 { '+' } else { '-' };
-                        format!("(x {sign} {}) / {}", short(offset.abs()), short(*scale))
-                    }
-                };
-                (*missing, short(*fill), becomes)
-            }
-            (Step::Quantiles { fill, missing, .. }, _) => {
-                (*missing, short(*fill), "the normal quantile of its rank".to_owned())
-            }
-            (Step::Level { missing, .. }, _) => (*missing, String::new(), String::new()),
-            (other, _) => (0, String::new(), format!("{other:?}")),
-        };
-        let fill = if preparation.fill() == lipmetric::prepare::Fill::Error { "(refused)".to_owned() } else { fill };
-        table.row([feature.name.clone(), kind, missing.to_string(), fill, becomes]);
-    }
-    let mut text = table.render();
-    if !preparation.schema().ignored.is_empty() {
-        text += &format!("ignored: {}\n", preparation.schema().ignored.join(", "));
-    }
-    text
 }
 
 /// The method and how its fit ended.

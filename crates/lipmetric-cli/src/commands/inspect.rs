@@ -1,5 +1,6 @@
-use super::fit::{describe_outcome, describe_preparation, drawn};
+use super::fit::{describe_outcome, drawn};
 use super::margins::{self, ReportArgs};
+use super::prepared;
 use super::shared::needs_classes;
 use super::sparse;
 use super::suspects::Suspects;
@@ -102,7 +103,9 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
         outputs::check("--output", output, &[Some(&args.model)])?;
     }
     if args.pages.wanted() {
-        needs_classes(&stored.model, "--report, --plots")?;
+        if stored.model.task != Task::Pairs {
+            needs_classes(&stored.model, "--report, --plots")?;
+        }
         let view = ModelView::of(&stored.model, args.model.display().to_string(), History::default())?;
         let model = args.model.display();
         let next = [("Predict new rows:".to_owned(), Some(format!("lipmetric predict --model {model} new.csv")))];
@@ -240,7 +243,7 @@ fn describe(args: &Args, stored: &StoredModel, spectrum: &[f64]) -> String {
         model.preparation.fill(),
         model.preparation.scaling()
     );
-    text += &describe_preparation(&model.preparation);
+    text += &prepared::describe_every_column(&model.preparation);
     text += &describe_levels(&model.preparation);
     text += &describe_weights(model, args.weights);
     let spectrum: Vec<String> = spectrum.iter().copied().map(short).collect();

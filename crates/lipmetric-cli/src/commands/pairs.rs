@@ -1,28 +1,29 @@
 //! Rows without labels: a distance learned from pairs or comparisons, and whether two rows are similar.
 
-use super::fit::{self, describe_outcome, describe_preparation};
-use super::{evaluate, predict};
+use super::figures::{self, Figures};
+use super::fit::{self, describe_outcome};
+use super::watched::{self, Watched};
+use super::{dry_run, evaluate, predict, prepared};
 use crate::failure::{Failure, Result};
 use crate::input::remove;
 use crate::memory;
 use crate::method::Method;
-use crate::method::options::{self, Given};
 use crate::origin;
 use crate::output::{self, Align, TextTable, counted};
+use crate::pages;
 use crate::resources::Stopwatch;
 use crate::session::Session;
+use lipmetric::Model;
 use lipmetric::classify::{PairScores, ThresholdRule};
 use lipmetric::data::{Column, Pair, Quadruplet, Table, Triplet};
-use lipmetric::method::{Method as _, Spec};
-use lipmetric::model::{Calibrated, Classifier, Pairing, Recipe};
+use lipmetric::model::{Calibrated, Classifier, Pairing, Recipe, Rows};
 use lipmetric::prepare::ColumnRef;
-use lipmetric::solver::{Budget, Status};
-use lipmetric::{Model, Task};
-use lipmetric_io::model::save_model_to;
+use lipmetric::view::ModelView;
+use lipmetric_io::Source;
 use lipmetric_io::read::{RowNames, read_asked_pairs, read_comparisons, read_pairs};
-use lipmetric_io::{Source, Target};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// What is known of rows without labels.
 #[derive(clap::Args)]
@@ -134,30 +135,13 @@ impl Told {
 /// The figures of a fit, as `--json` prints them.
 #[derive(Serialize)]
 struct Report<'a> {
-    status: Status,
-    method: &'a str,
-    parameters: Given,
-    spec: &'a Spec,
-    n: usize,
-    p: usize,
-    task: Task,
+    #[serde(flatten)]
+    figures: Figures<'a>,
     learned_from: String,
-    feature_names: Vec<String>,
-    c: Option<f64>,
-    c_max: Option<f64>,
-    objective: Option<f64>,
-    dual: Option<f64>,
-    gap: Option<f64>,
-    iterations: usize,
-    rank: usize,
     threshold: Option<f64>,
     /// Which pairs the threshold was chosen on.
     chosen: Calibrated,
     scores: Option<PairScores>,
-    notes: Vec<String>,
-    seconds: f64,
-    cpu_seconds: Option<f64>,
-    model: Option<String>,
 }
 
 /// Fits on rows without labels; tells whether that was asked for.
@@ -169,6 +153,13 @@ pub(super) fn fit(args: &fit::Args, session: &Session) -> Result<bool> {
     if let Some(option) = args.labelled_only() {
         return Err(Failure::Usage(format!("{option}: it goes with labels; name their column with --label")));
     }
+    if args.certificate {
+        return Err(Failure::Usage(
+            "--certificate: `verify` knows the problem of labelled rows, not that of pairs; the certified gap that `fit` reports is proved \
+             on the pairs as they were given, with its rounding allowed for"
+                .to_owned(),
+        ));
+    }
     let usual = if args.told.pairs.is_some() { Method::LipPairs } else { Method::Lmml };
     let spec = args.method.spec_or(usual)?;
     let start = args.method.start()?;
@@ -177,79 +168,72 @@ pub(super) fn fit(args: &fit::Args, session: &Session) -> Result<bool> {
     let data = args.rows.roles.read_unlabelled(&table, args.told.id.as_deref(), session)?;
     let rule = args.told.threshold.unwrap_or_default();
     let recipe = told.recipe(Recipe::new(&spec).prepared(args.rows.prepare.fill, args.rows.prepare.scale.0));
-    let recipe = recipe.starting_from(start.as_ref()).thresholding(told.calibrate.is_none().then_some(rule));
+    let recipe = recipe.starting_from(start.as_ref()).reduced_to(args.method.prediction.dims());
+    let recipe = recipe.thresholding(told.calibrate.is_none().then_some(rule));
+    if args.dry_run {
+        return dry_run::tell(&recipe, &data, &table.origin, args.rows.data.max_memory()).map(|()| true);
+    }
     memory::check(&recipe.foresee(&data), args.rows.data.max_memory(), &table.origin)?;
-    let limit = session.limit(args.time_limit)?.map(|l| l.left());
-    let mut model = recipe.fit(&data, None, &mut Budget::new(limit, session.fit_observer()))?;
-    if let Some(pairs) = &told.calibrate {
-        let rows = model.training_rows()?.x.clone();
-        let prepared = lipmetric::model::Rows::Prepared(&rows);
-        model.calibrate(prepared, pairs, rule)?;
-    }
-    model.origin = Some(origin::of(&data));
-    if args.without_rows {
-        model.training = None;
-    }
-    if let Some(path) = &args.model {
-        save_model_to(&model, &Target::new(path))?;
-        session.detail(format!("wrote {}", path.display()));
-    }
-    show(args, session, &told, &model, (&table.origin, &watch))?;
-    fit::ended(model.outcome.status, args.model.is_some()).map(|()| true)
+    let limit = session.limit(args.time_limit)?;
+    let origin = origin::of(&data);
+    watched::fit(&recipe, &data, (limit, args.checkpoint()?), session, |Watched { model, history, .. }| {
+        let mut model = Arc::unwrap_or_clone(model);
+        if let Some(pairs) = &told.calibrate {
+            let rows = model.training_rows()?.x.clone();
+            model.calibrate(Rows::Prepared(&rows), pairs, rule)?;
+        }
+        model.origin = Some(origin.clone());
+        if args.pages.wanted() {
+            let view = ModelView::of(&model, &table.origin, history)?;
+            let view = view.with_pairs(&model, told.pairs.as_deref().unwrap_or_default())?;
+            args.pages.write(&lipmetric_report::model_page(&view, &pages::about(next(args))), session)?;
+        }
+        if args.without_rows {
+            model.training = None;
+        }
+        args.keep(&model, session)?;
+        show(args, session, &told, &model, (&table.origin, &watch))?;
+        fit::ended(model.outcome.status, args.model.is_some())
+    })?;
+    Ok(true)
+}
+
+/// What can be done after a fit.
+fn next(args: &fit::Args) -> Vec<(String, Option<String>)> {
+    let rows = args.rows.data.path().map_or_else(|| "rows.csv".to_owned(), |path| path.display().to_string());
+    let id = args.told.id().map_or_else(String::new, |id| format!(" --id {id}"));
+    let Some(model) = &args.model else {
+        return vec![("Keep the model, to ask it about new pairs: `--model FILE`.".to_owned(), None)];
+    };
+    let model = model.display();
+    let judge = format!("lipmetric evaluate {rows}{id} --model {model} --pairs held-out.csv");
+    let ask = format!("lipmetric predict --model {model} {rows}{id} --pairs asked.csv");
+    vec![
+        ("Judge it on pairs that it has not seen:".to_owned(), Some(judge)),
+        ("Ask about other pairs:".to_owned(), Some(ask)),
+    ]
 }
 
 fn show(args: &fit::Args, session: &Session, told: &Told, model: &Model, of: (&str, &Stopwatch)) -> Result {
     let (origin, watch) = of;
-    let (n, p) = (model.class_counts.iter().sum(), model.metric.features());
     let without = Pairing::without();
     let pairing = if let Classifier::Pairs(pairing) = &model.classifier { pairing } else { &without };
-    let path = args.model.as_ref().map(|p| p.display().to_string());
-    let outcome = &model.outcome;
+    let figures = Figures::of(model, (watch.seconds(), watch.cpu_seconds()), args.model.as_deref());
     if args.json {
-        return output::print_json(&Report {
-            status: outcome.status,
-            method: model.spec.name(),
-            parameters: options::parameters(&model.used),
-            spec: &model.spec,
-            n,
-            p,
-            task: model.task,
-            learned_from: told.describe(),
-            feature_names: model.preparation.feature_names(),
-            c: outcome.c,
-            c_max: outcome.c_max,
-            objective: outcome.objective,
-            dual: outcome.dual,
-            gap: outcome.gap,
-            iterations: outcome.iterations,
-            rank: model.metric.rank(),
-            threshold: pairing.threshold,
-            chosen: pairing.chosen,
-            scores: pairing.scores,
-            notes: options::notes(outcome),
-            seconds: watch.seconds(),
-            cpu_seconds: watch.cpu_seconds(),
-            model: path,
-        });
+        let (threshold, chosen, scores) = (pairing.threshold, pairing.chosen, pairing.scores);
+        return output::print_json(&Report { figures, learned_from: told.describe(), threshold, chosen, scores });
     }
-    let features = counted(p, "feature", "features");
+    let (n, features) = (figures.n, counted(figures.p, "feature", "features"));
     let mut text = format!("{origin}: {n} rows without labels, {features}\nlearned from {}\n\n", told.describe());
-    text += &describe_preparation(&model.preparation);
+    text += &prepared::describe(&model.preparation);
     text += &format!("\n{}", describe_outcome(model));
     if let Some(scores) = &pairing.scores {
         text += &format!("\nthreshold {}\n{}", pairing.chosen, describe_scores(scores));
     }
     let mut facts = TextTable::new(vec![Align::Left, Align::Left]);
-    facts.row(["seconds", &format!("{:.3}", watch.seconds())]);
-    facts.row(["model", path.as_deref().unwrap_or("not kept; --model FILE keeps it")]);
-    text += &format!("\n{}", facts.render());
-    let taken = args.model.as_ref().is_some_and(|path| Target::new(path) == Target::Stdout);
-    if taken {
-        session.note(text.trim_end())
-    } else {
-        output::print(&text)?
-    }
-    Ok(())
+    facts.row(["seconds", &format!("{:.3}", figures.seconds)]);
+    facts.row(["model", figures.model.as_deref().unwrap_or("not kept; --model FILE keeps it")]);
+    figures::print(&format!("{text}\n{}", facts.render()), args.model.as_deref(), session)
 }
 
 fn describe_scores(scores: &PairScores) -> String {

@@ -1,3 +1,4 @@
+use super::seen::Seen;
 use super::shared::{line_up, needs_classes};
 use crate::failure::{Failure, Result};
 use crate::input::{DataArgs, RoleArgs};
@@ -7,7 +8,7 @@ use lipmetric::data::Table;
 use lipmetric::method::Method;
 use lipmetric::model::TrainingRows;
 use lipmetric::prepare::Unseen;
-use lipmetric::view::{ClassView, ModelView, RowsView};
+use lipmetric::view::{ClassView, MapWorth, ModelView, RowsView};
 use lipmetric::{Labels, Model};
 use lipmetric_io::{Target, atomic_write};
 use lipmetric_report::Picture;
@@ -15,8 +16,10 @@ use std::path::PathBuf;
 
 /// Draw rows as a model's distance sees them: a map, as SVG or PNG
 ///
-/// Rows are drawn in the two directions in which they spread most under the learned distance, classes by colour and shape. Rows
-/// without a label column are drawn by their predicted class.
+/// Rows are drawn in the two directions in which the training rows spread most under the learned distance, so that a row has the same
+/// place whatever else is drawn; classes by colour and shape. Rows without a label column are drawn by their predicted class. Of new
+/// rows with labels it is told how many of them the nearest training rows predict rightly in these two directions, by the whole distance,
+/// and in two principal components.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -35,6 +38,9 @@ pub(crate) struct Args {
     output: PathBuf,
 }
 
+/// Directions that are drawn.
+const DRAWN: usize = 2;
+
 pub(crate) fn run(args: &Args, session: &Session) -> Result {
     outputs::check("--output", &args.output, &[args.data.path(), Some(&args.model)])?;
     let kind = match args.output.extension().is_some_and(|e| e.eq_ignore_ascii_case("png")) {
@@ -46,15 +52,16 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
     needs_classes(&model, "plot")?;
     let mut table = args.data.table(&args.roles.ignore, session)?;
     line_up(&mut table, model.preparation.schema(), &args.roles)?;
-    let labels = classes(&model, &table, session)?;
+    let (labels, known) = classes(&model, &table, session)?;
     let mut rows = TrainingRows::new(model.preparation.read(&table, Unseen::Error)?, labels);
     rows.lines.clone_from(&table.lines);
+    let from = model.training.as_ref().map_or(&rows.x, |training| &training.x);
     let class = |(name, rows): (&String, usize)| ClassView { name: name.clone(), rows };
     let view = ModelView {
         source: table.origin.clone(),
         method: model.spec.name().to_owned(),
         classes: rows.y.classes().iter().zip(rows.y.counts()).map(class).collect(),
-        rows: Some(RowsView::of(&rows, &model.metric, &model.preparation.feature_names())?),
+        rows: Some(RowsView::along(&rows, &model.metric, &model.preparation.feature_names(), from)?),
         ..ModelView::default()
     };
     let svg = lipmetric_report::map_figure(&view)
@@ -63,16 +70,33 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
         return crate::output::write(&svg);
     }
     let bytes = kind.bytes(&svg).map_err(|e| Failure::Failed(format!("--output: {e}")))?;
-    Ok(atomic_write(&args.output, |w| w.write_all(&bytes))?)
+    atomic_write(&args.output, |w| w.write_all(&bytes))?;
+    if known { judge(&model, &rows, session) } else { Ok(()) }
 }
 
-/// The labels of the rows or, where they have none, their predicted classes.
-fn classes(model: &Model, table: &Table, session: &Session) -> Result<Labels> {
+/// Says what the map is worth on rows that the model has not seen.
+fn judge(model: &Model, rows: &TrainingRows, session: &Session) -> Result {
+    let Some(training) = &model.training else { return Ok(()) };
+    if rows.x.rows() == 0 || Seen::of(training).count(&rows.x) > 0 {
+        return Ok(());
+    }
+    let worth = MapWorth::of(model, (&rows.x, &rows.y), DRAWN)?;
+    let [drawn, whole, plain] = [worth.drawn, worth.whole, worth.plain].map(|v| format!("{:.1} %", 100.0 * v));
+    session.note(format!(
+        "of {} new rows the nearest training rows predict {drawn} rightly in the two directions drawn, {whole} by the whole distance, \
+         {plain} in two principal components",
+        worth.rows
+    ));
+    Ok(())
+}
+
+/// The labels of the rows or, where they have none, their predicted classes; and whether they are labels.
+fn classes(model: &Model, table: &Table, session: &Session) -> Result<(Labels, bool)> {
     let schema = model.preparation.schema();
     let name = schema.label.as_ref().map(|l| l.name.as_str()).unwrap_or_default();
     if table.named && table.position(name).is_none() {
         session.note(format!("{}: no column `{name}`; rows are drawn by their predicted class", table.origin));
-        return Ok(Labels::from_codes(model.classes.clone(), model.predict(table)?)?);
+        return Ok((Labels::from_codes(model.classes.clone(), model.predict(table)?)?, false));
     }
-    Ok(schema.labels_as(table, &model.classes)?)
+    Ok((schema.labels_as(table, &model.classes)?, true))
 }

@@ -1,11 +1,12 @@
 //! LIBSVM rows that stay sparse: the vote of the nearest rows under the Euclidean distance, for tables that would be large with their
 //! zeros. Everything else needs dense rows.
 
+use super::figures;
 use super::fit;
 use super::predict;
 use crate::failure::{Failure, Result};
 use crate::memory;
-use crate::output::{self, Align, TextTable, counted};
+use crate::output::{Align, TextTable, counted};
 use crate::resources::Stopwatch;
 use crate::session::Session;
 use lipmetric::Labels;
@@ -47,12 +48,7 @@ pub(super) fn fit(args: &fit::Args, spec: &Spec, classifier: ClassifierSpec, ses
     facts.row(["model", kept.as_deref().unwrap_or("not kept; --model FILE keeps it")]);
     text += &describe(&model);
     text += &facts.render();
-    let taken = args.model.as_ref().is_some_and(|path| Target::new(path) == Target::Stdout);
-    if taken {
-        session.note(text.trim_end())
-    } else {
-        output::print(&text)?
-    }
+    figures::print(&text, args.model.as_deref(), session)?;
     Ok(true)
 }
 
@@ -65,7 +61,7 @@ fn refuse_dense(table: &SparseTable, spec: &Spec, limit: Option<u64>) -> Result 
         Some(limit) if needed > limit => Err(Failure::Data(format!(
             "{}: {} need dense rows here, and {} rows x {} columns take {} with their zeros (there are {}); only `--method euclidean` \
              with `--classifier nearest` keeps LIBSVM rows sparse, without --certificate, --json, --report, --plots, --checkpoint, \
-             --without-rows, --ignore, --kind and --triplets",
+             --without-rows, --dims, --ignore, --kind and --triplets",
             table.origin,
             match spec.name() {
                 "euclidean" => "these options".to_owned(),

@@ -289,7 +289,7 @@ fn prepared(recipe: &Recipe<'_>, data: &Dataset) -> Result<(Preparation, Trainin
 
 /// Margins and ratios of the training rows, under the metric and under the Euclidean distance.
 fn measure_both(model: &Model) -> lipmetric::Result<Measured> {
-    let classes = |rows: &&TrainingRows| rows.y.numbers().is_none();
+    let classes = |rows: &&TrainingRows| rows.y.numbers().is_none() && !rows.y.are_none();
     let Some(rows) = model.training.as_ref().filter(classes) else { return Ok(Measured::default()) };
     let of = |metric: &Metric| measure(metric, &rows.x, &rows.y);
     // It is there to compare with: a learned distance may well exist where Euclidean ones leave the range of numbers.

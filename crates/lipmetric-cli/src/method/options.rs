@@ -7,7 +7,7 @@ use lipmetric::method::{Method as _, Outcome, Solver, Spec};
 use serde_json::{Map, Value, json};
 
 /// Options that are not spelled like the one field that they set.
-const RENAMED: [(&str, &[&str]); 7] = [
+const RENAMED: [(&str, &[&str]); 8] = [
     ("c", &["trade_off"]),
     ("c_rel", &["trade_off", "c_rel"]),
     ("anchor_weight", &["anchor"]),
@@ -15,6 +15,7 @@ const RENAMED: [(&str, &[&str]); 7] = [
     ("tol", &["tolerance"]),
     ("max_iter", &["max_iterations"]),
     ("warm_start", &["start"]),
+    ("scale", &["scaling"]),
 ];
 
 /// Names in messages of the libraries that are no field of a method.
@@ -375,6 +376,7 @@ mod tests {
             ("class_weights", "--balanced"),
             ("start", "--warm-start"),
             ("train_fraction", "--train-fraction"),
+            ("scaling", "--scale"),
         ] {
             assert_eq!(flag_of(field), flag);
         }

@@ -327,6 +327,10 @@ fn every_method_gives_what_the_golden_file_says() {
         ("nca-log", "nca --loss log --penalty 0.3 --init auto --tol 1e-5 --max-iter 200 --k 3", 1e-2),
         ("mcml", "mcml --init auto --tol 1e-3 --max-iter 2000 --k 3", 2e-3),
         ("agop", "agop --k 3", 1e-6),
+        ("discriminant", "discriminant --k 3", 1e-6),
+        ("lip-pairs", "lip-pairs --c-rel 0.2 --diameter mean --tol 1e-4 --max-iter 2000 --k 3", 2e-4),
+        ("lip-pairs-max", "lip-pairs --c-rel 0.2 --diameter max --tol 1e-4 --max-iter 2000 --k 3", 2e-4),
+        ("itml", "itml --tol 1e-3 --max-iter 1000 --k 3", 1e-2),
         ("mcml-low", "mcml --n-components 2 --init random:7 --tol 1e-3 --max-iter 200 --k 3", 1e-2),
     ];
     let rows: Vec<Rows> = sets.iter().map(|set| halves(&room, set)).collect();
@@ -344,6 +348,41 @@ fn every_method_gives_what_the_golden_file_says() {
         }
     }
     check("methods", &room, &rows, &cases);
+}
+
+/// Two hundred rows of four features, and a number that depends on two of them.
+fn numbers(rows: usize, seed: u64) -> String {
+    let mut text = "a,b,c,d,label\n".to_owned();
+    let mut state = seed;
+    let mut unit = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as f64 / (1u64 << 31) as f64
+    };
+    for _ in 0..rows {
+        let [a, b, c, d] = [unit(), unit(), unit(), unit()].map(|v| (v * 1e6).round() / 1e6);
+        let value = ((3.0 * a * a + b + 0.1 * unit()) * 1e6).round() / 1e6;
+        writeln!(text, "{a},{b},{c},{d},{value}").expect("text");
+    }
+    text
+}
+
+#[test]
+fn what_learns_from_numbers_gives_what_the_golden_file_says() {
+    let room = Room::new();
+    room.write("train.csv", numbers(200, 1));
+    room.write("test.csv", numbers(80, 2));
+    let rows = [Rows { train: "train.csv".to_owned(), test: "test.csv".to_owned() }];
+    let methods = [
+        ("mlkr", "mlkr --init auto --tol 1e-5 --max-iter 200 --k 5", 1e-2),
+        ("mlkr-low", "mlkr --n-components 2 --init pca --tol 1e-5 --max-iter 200 --k 5", 1e-2),
+        ("agop", "agop --k 5", 1e-6),
+        ("euclidean", "euclidean --k 5", 1e-9),
+    ];
+    let case = |(name, options, within): (&str, &str, f64)| {
+        let fit = words(&format!("--scale standard --task regression --method {options}"));
+        Case { name: name.to_owned(), rows: 0, fit, predict: &["--within", "0.1", "--distance"], within }
+    };
+    check("numbers", &room, &rows, &methods.map(case));
 }
 
 #[test]

@@ -11,6 +11,7 @@ mod formats;
 mod function;
 mod golden;
 mod learning;
+mod maps;
 mod messy;
 mod near_rows;
 mod neighbours;

@@ -141,7 +141,82 @@ fn bad_pairs_are_refused_with_their_line() {
     assert!(error.contains("line 2: there is no row 99: rows.csv has 60 rows"), "{error}");
     room.ok(&["fit", "rows.csv", "--id", "name", "--pairs", "pairs.csv", "--model", "p.lip"]);
     assert!(room.fails(2, &["predict", "--model", "p.lip", "rows.csv"]).contains("--pairs FILE"));
-    assert!(room.fails(2, &["fit", "rows.csv", "--pairs", "pairs.csv", "--report", "r.html"]).contains("--label"));
+    assert!(room.fails(2, &["fit", "rows.csv", "--pairs", "pairs.csv", "--task", "regression"]).contains("--label"));
+    let fit = ["fit", "rows.csv", "--id", "name", "--pairs", "pairs.csv"];
+    let error = room.fails(2, &[&fit[..], &["--certificate", "--model", "c.lip"]].concat());
+    assert!(error.contains("--certificate") && error.contains("certified gap"), "{error}");
+    assert!(room.fails(2, &[&fit[..], &["--dims", "2"]].concat()).contains("threshold"));
+    let error = room.fails(3, &["verify", "p.lip"]);
+    assert!(error.contains("pairs"), "{error}");
+    let error = room.fails(2, &[&fit[..], &["--method", "nn", "--report", "-"]].concat());
+    assert!(error.contains("--report"), "{error}");
     assert!(room.fails(2, &["fit", "rows.csv", "--pairs", "pairs.csv", "--threshold", "best"]).contains("max-tnr:0.9"));
     assert!(room.fails(2, &["evaluate", "rows.csv", "--pairs", "pairs.csv"]).contains("--model"));
+}
+
+#[test]
+fn a_fit_of_pairs_has_a_page_a_checkpoint_and_a_forecast() {
+    let room = Room::new();
+    pairs(&room, "pairs.csv", 0, 120);
+    let fit = ["fit", "rows.csv", "--id", "name", "--pairs", "pairs.csv"];
+    let told = room.ok(&[&fit[..], &["--dry-run"]].concat());
+    for line in ["nothing was fitted", "pairs", "less than a second"] {
+        assert!(told.contains(line), "{line}: {told}");
+    }
+    let plain = room.ok(&[&fit[..], &["--model", "plain.lip"]].concat());
+    let paged = room.ok(&[
+        &fit[..],
+        &["--model", "paged.lip", "--report", "p.html", "--plots", "plots", "--checkpoint", "c.kept"],
+    ]
+    .concat());
+    let outcome = |text: &str| text.lines().find(|l| l.starts_with("objective")).map(str::to_owned);
+    assert_eq!(outcome(&plain), outcome(&paged), "a page changes nothing");
+    assert!(!room.path("c.kept").exists(), "what has ended needs no checkpoint");
+    let page = std::fs::read_to_string(room.path("p.html")).unwrap();
+    for part in ["Similar and dissimilar pairs", "Distances of the pairs: learned", "without labels", "AUC", "Spectrum"]
+    {
+        assert!(page.contains(part), "{part}");
+    }
+    assert!(!page.contains("class diameters"), "there are no classes");
+    assert!(room.path("plots/pairs-after.svg").exists());
+    // Without the pairs, from the model alone.
+    room.ok(&["inspect", "paged.lip", "--report", "i.html"]);
+    assert!(std::fs::read_to_string(room.path("i.html")).unwrap().contains("Similar and dissimilar pairs"));
+    // Comparisons have no threshold, and a page all the same.
+    room.write("triplets.csv", "r0,r2,r1\nr4,r6,r3\nr1,r3,r8\n");
+    let triplets = ["fit", "rows.csv", "--id", "name", "--no-label", "--triplets", "triplets.csv"];
+    room.ok(&[&triplets[..], &["--report", "t.html"]].concat());
+    assert!(std::fs::read_to_string(room.path("t.html")).unwrap().contains("there is no threshold"));
+    assert!(room.ok(&[&triplets[..], &["--dry-run"]].concat()).contains("comparisons"));
+}
+
+#[test]
+fn a_fit_of_pairs_that_is_out_of_time_still_gives_a_model_with_a_threshold() {
+    let room = Room::new();
+    pairs(&room, "pairs.csv", 0, 120);
+    let fit = ["fit", "rows.csv", "--id", "name", "--pairs", "pairs.csv", "--time-limit", "0.001", "--model", "p.lip"];
+    let out = room.run(&fit);
+    assert!([0, 4].contains(&out.status.code().unwrap()), "{}", String::from_utf8_lossy(&out.stderr));
+    room.write("asked.csv", "r0,r2\n");
+    let told = room.ok(&["predict", "--model", "p.lip", "rows.csv", "--id", "name", "--pairs", "asked.csv"]);
+    assert!(told.lines().nth(1).is_some_and(|l| l.ends_with("similar")), "{told}");
+}
+
+#[test]
+fn the_euclidean_distance_of_pairs_has_a_threshold_to_compare_with_but_learns_nothing_beside_labels() {
+    let room = Room::new();
+    pairs(&room, "pairs.csv", 0, 120);
+    let fit = ["fit", "rows.csv", "--id", "name", "--method", "euclidean"];
+    let json = room.json(&[&fit[..], &["--pairs", "pairs.csv", "--json"]].concat());
+    assert!(json["threshold"].as_f64().unwrap() > 0.0 && json["chosen"] == "held_out", "{json}");
+    room.write("triplets.csv", "r0,r2,r1\n");
+    assert!(room.ok(&[&fit[..], &["--no-label", "--triplets", "triplets.csv"]].concat()).contains("euclidean"));
+    let text = std::fs::read_to_string(room.path("rows.csv")).unwrap();
+    let kind = |at: usize| if at == 0 { "kind" } else { ["odd", "even"][at % 2] };
+    let labelled: String = text.lines().enumerate().map(|(at, l)| format!("{l},{}\n", kind(at))).collect();
+    room.write("labelled.csv", labelled);
+    let labelled = ["fit", "labelled.csv", "--ignore", "name", "--label", "kind", "--method", "euclidean"];
+    room.write("numbered.csv", "1,2,1\n1,3,-1\n");
+    let error = room.fails(2, &[&labelled[..], &["--pairs", "numbered.csv"]].concat());
+    assert!(error.contains("learns nothing of pairs"), "{error}");
 }

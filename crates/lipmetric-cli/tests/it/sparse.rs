@@ -111,6 +111,8 @@ fn what_needs_dense_rows_says_so() {
     bytes[at] ^= 1;
     std::fs::write(room.path("m.lip"), bytes).unwrap();
     assert!(room.fails(3, &["predict", "--model", "m.lip", "wide.libsvm"]).contains("damaged"));
+    let error = room.fails(2, &["fit", "wide.libsvm", "--method", "euclidean", "--scale", "quantile"]);
+    assert!(error.contains("--scale: ") && error.contains("stay sparse"), "{error}");
     // Few features are stored with their zeros, as ever.
     room.write("few.libsvm", "a 1:1 2:2\nb 1:3\na 2:1\nb 1:2\n");
     assert!(!room.ok(&["fit", "few.libsvm", "--method", "euclidean", "--k", "1"]).contains("sparse"));

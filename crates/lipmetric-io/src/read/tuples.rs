@@ -2,10 +2,10 @@
 
 use super::USUAL_LIMIT;
 use super::lines::{Lines, not_utf8};
-use crate::numbers::shortest;
+use crate::ids::{id_of, twice};
 use crate::source::too_large;
 use crate::{Error, Result, Source};
-use lipmetric::data::{Column, Pair, Table, Values, excerpt, is_missing};
+use lipmetric::data::{Column, Pair, Table, excerpt};
 use std::collections::HashMap;
 
 /// How files of pairs and comparisons name rows: by their numbers, counted from 1, or by their ids.
@@ -38,23 +38,10 @@ impl RowNames {
     pub fn ids(table: &Table, column: &Column) -> Result<Self> {
         let (mut rows, mut names) = (HashMap::with_capacity(table.rows()), Vec::with_capacity(table.rows()));
         for i in 0..table.rows() {
-            let id = match &column.values {
-                Values::Number(v) if v[i].is_nan() => String::new(),
-                Values::Number(v) => shortest(v[i]),
-                Values::Text(t) => t.get(i).to_owned(),
-            };
-            let refuse = |message: String| Err(Error::data(table.place(i), message));
-            if is_missing(&id) {
-                return refuse(format!("the row has no id in column `{}`; every row needs one", column.name));
-            }
+            let id = id_of(table, column, i)?;
             names.push(id.clone());
             if let Some(first) = rows.insert(id.clone(), i) {
-                return refuse(format!(
-                    "the id `{}` in column `{}` was already that of {}; ids must differ",
-                    excerpt(&id),
-                    column.name,
-                    table.place(first)
-                ));
+                return Err(twice(table, column, i, &id, &table.place(first)));
             }
         }
         Ok(Self { named: Named::Ids { column: column.name.clone(), rows, names }, origin: table.origin.clone() })

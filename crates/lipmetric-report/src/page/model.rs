@@ -1,4 +1,4 @@
-use super::rows::{about_maps, listed, maps, separation};
+use super::rows::{about_maps, listed, maps, separation, shares};
 use super::{About, Page, Sheet};
 use crate::figure::bars::{Bar, bars, columns};
 use crate::figure::cells::heat;
@@ -8,7 +8,7 @@ use crate::figure::plane::plane;
 use crate::figure::{Figure, Table};
 use crate::markup::{Element, el};
 use crate::number::{count, counted, percent, precise, short};
-use lipmetric::view::{How, ModelView, Plane, Step, SupportView};
+use lipmetric::view::{How, ModelView, PairDistances, Plane, Step, SupportView};
 
 /// Bars of features before the others are asked for.
 const TOP: usize = 20;
@@ -42,9 +42,10 @@ pub fn model_page(view: &ModelView, about: &About) -> Page {
             sheet.figures(view.planes.iter().enumerate().map(one).collect());
         }
     }
+    pairs(&mut sheet, view);
     fit(&mut sheet, view);
     metric(&mut sheet, view);
-    if let Some(rows) = &view.rows {
+    if let Some(rows) = view.rows.as_ref().filter(|rows| !rows.separation.is_empty()) {
         let intro = "How far classes are apart, in relation to how wide they are. Distances have no unit: compare ratios, not lengths.";
         sheet.section("margins", "Margins", intro);
         separation(&mut sheet, &rows.separation, view.own_certified.as_ref());
@@ -89,6 +90,14 @@ fn legend(figure: &mut Figure, view: &ModelView) {
 
 fn subtitle(view: &ModelView) -> String {
     let rows: usize = view.classes.iter().map(|c| c.rows).sum();
+    if view.pairs.is_some() {
+        return format!(
+            "{} without labels, {}. Tells {}.",
+            counted(rows, "row", "rows"),
+            counted(view.features.len(), "feature", "features"),
+            view.classifier
+        );
+    }
     format!(
         "{}, {}, {}. Predicts by {}.",
         counted(rows, "row", "rows"),
@@ -120,9 +129,19 @@ fn glance(sheet: &mut Sheet, view: &ModelView) {
                 How::LeaveOneOut => format!(
                     "Each row predicted by the others (95 % band {band}). The distance has seen these rows: expect less on new ones."
                 ),
+                How::Pairs => format!(
+                    "Of {} told rightly to be similar or not (95 % band {band}); the threshold was {}.",
+                    counted(e.rows, "pair", "pairs"),
+                    view.pairs.as_ref().map_or("", |p| &p.chosen)
+                ),
                 How::Training => format!("On its own training rows (95 % band {band}): expect less on new ones."),
             };
-            sheet.glance("How good", &percent(e.accuracy), &format!("{how} Always the largest class: {majority}."));
+            let always =
+                if e.how == How::Pairs { "Always the more frequent answer" } else { "Always the largest class" };
+            sheet.glance("How good", &percent(e.accuracy), &format!("{how} {always}: {majority}."));
+        }
+        None if view.pairs.is_some() => {
+            sheet.glance("How good", "", "Not known: there is no threshold, as no pairs were given to choose it on.");
         }
         None => sheet.glance(
             "How good",
@@ -169,6 +188,43 @@ fn sure(view: &ModelView) -> (String, String) {
             ),
         ),
         None => (String::new(), format!("This fit has no certificate of its optimum. It ended: {}.", e.status)),
+    }
+}
+
+/// How near the given pairs are, before and after.
+fn pairs(sheet: &mut Sheet, view: &ModelView) {
+    let Some(pairs) = &view.pairs else { return };
+    if pairs.scores.is_none() && pairs.distances.is_empty() {
+        return;
+    }
+    sheet.section("pairs", "Similar and dissimilar pairs", "");
+    if let Some(scores) = &pairs.scores {
+        let percents = [
+            ("accuracy", scores.accuracy),
+            ("precision: of those told similar, the share that is", scores.precision),
+            ("recall: of the similar ones, the share told so", scores.recall),
+            ("AUC: how often a similar pair is nearer than a dissimilar one", scores.auc),
+        ];
+        let mut rows = vec![("pairs", format!("{}, {} of them similar", count(scores.pairs), count(scores.similar)))];
+        rows.extend(pairs.threshold.map(|t| ("threshold", format!("{} ({})", short(t), pairs.chosen))));
+        rows.extend(percents.into_iter().filter_map(|(name, value)| Some((name, percent(value?)))));
+        listed(sheet, &rows);
+    }
+    let one = |(k, side): (usize, &PairDistances)| {
+        let (id, title) =
+            [("pairs-before", "Distances of the pairs: Euclidean"), ("pairs-after", "Distances of the pairs: learned")]
+                [k.min(1)];
+        let figure = Figure::new(id, title, 460.0, 300.0).says(
+            "The less the two curves overlap, the better the distance tells. The last step holds all distances beyond.",
+        );
+        let series = [
+            Series::steps("similar", &side.similar.edges, &shares(&side.similar.counts), 0, 0),
+            Series::steps("dissimilar", &side.dissimilar.edges, &shares(&side.dissimilar.counts), 1, 1),
+        ];
+        curves(figure, (&Along::new("distance / mean distance"), &Along::new("% of pairs")), &series, None)
+    };
+    if !pairs.distances.is_empty() {
+        sheet.figures(pairs.distances.iter().enumerate().map(one).collect());
     }
 }
 

@@ -126,7 +126,7 @@ fn measured(sides: &[Separation]) -> Element {
         .with(el("div").class("scroll").with(table.element()))
 }
 
-fn shares(counts: &[usize]) -> Vec<f64> {
+pub(crate) fn shares(counts: &[usize]) -> Vec<f64> {
     let total: usize = counts.iter().sum();
     counts.iter().map(|c| 100.0 * *c as f64 / total.max(1) as f64).collect()
 }

@@ -1,7 +1,7 @@
 use super::parameters::parameters;
 use super::{Fit, Method, Outcome, Training};
 use crate::solver::{Observer, Status};
-use crate::{Metric, Result};
+use crate::{Error, Metric, Result};
 
 parameters! {
     /// The Euclidean metric: learns nothing, and is what every other method is measured against.
@@ -31,12 +31,17 @@ impl Method for Euclidean {
         true
     }
 
+    /// Of rows without labels, where a threshold is chosen by them.
     fn takes_pairs(&self) -> bool {
         true
     }
 
     fn fit(&self, data: &Training<'_>, _: &mut dyn Observer) -> Result<Fit> {
         data.check_for(self)?;
+        if data.pairs.is_some() && !data.y.are_none() {
+            let message = "euclidean learns nothing of pairs; use lip-pairs or itml, or leave them out";
+            return Err(Error::parameter("pairs", message));
+        }
         Ok(Fit::new(Metric::euclidean(data.x.cols()), Outcome::new(Status::ClosedForm, 0)))
     }
 }

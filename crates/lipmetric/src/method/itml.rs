@@ -6,9 +6,9 @@
 
 use super::parameters::parameters;
 use super::told::pairs_of;
-use super::{Fit, Method, Outcome, Training, check_limits};
+use super::{Fit, Method, Outcome, Training, check_limits, check_positive};
 use crate::data::{Pair, notes_on_pairs};
-use crate::solver::{Halt, Observer, Progress, Status, Timed};
+use crate::solver::{Halt, Kept, Observer, Progress, Status, Timed, row};
 use crate::{Error, Matrix, Metric, Result, linalg};
 use std::ops::ControlFlow;
 
@@ -112,6 +112,20 @@ impl Itml {
     }
 }
 
+/// The metric and the passes that were done, where that is what was kept; bounds and multipliers are put in their places.
+fn revived(kept: Kept, constraints: &mut [Constraint<'_>], p: usize) -> Option<(Matrix, usize)> {
+    let [m, bounds, multipliers, passes] = <[Matrix; 4]>::try_from(kept.numbers).ok()?;
+    let rows = [&bounds, &multipliers].iter().all(|v| (v.rows(), v.cols()) == (1, constraints.len()));
+    let all = [&m, &bounds, &multipliers, &passes];
+    let fits = rows && (m.rows(), m.cols()) == (p, p) && (passes.rows(), passes.cols()) == (1, 1);
+    if !fits || all.iter().any(|v| v.first_non_finite().is_some()) {
+        return None;
+    }
+    let known = bounds.as_slice().iter().zip(multipliers.as_slice());
+    constraints.iter_mut().zip(known).for_each(|(c, (b, l))| (c.bound, c.multiplier) = (*b, *l));
+    Some((m, passes[(0, 0)] as usize))
+}
+
 fn difference(x: &Matrix, i: usize, j: usize) -> Vec<f64> {
     x.row(i).iter().zip(x.row(j)).map(|(a, b)| a - b).collect()
 }
@@ -127,9 +141,7 @@ impl Method for Itml {
 
     fn check(&self) -> Result<()> {
         check_limits(self.tolerance, self.max_iterations)?;
-        if !(self.gamma > 0.0 && self.gamma.is_finite()) {
-            return Err(Error::parameter("gamma", format!("{} is not positive and finite", self.gamma)));
-        }
+        check_positive("gamma", self.gamma, 1.0)?;
         if let Some(bounds) = self.bounds.filter(|b| b.iter().any(|v| !(*v > 0.0 && v.is_finite()))) {
             return Err(Error::parameter("bounds", format!("{bounds:?} are not both positive and finite")));
         }
@@ -162,9 +174,13 @@ impl Method for Itml {
                 multiplier: 0.0,
             })
             .collect();
-        let mut m = Matrix::identity(data.x.cols());
-        let mut before = vec![0.0; constraints.len()];
-        let (mut iterations, mut status) = (0, Status::IterationLimit);
+        let (mut m, mut iterations) = match observer.kept(Self::NAME) {
+            Some(kept) => revived(kept, &mut constraints, data.x.cols()),
+            None => None,
+        }
+        .unwrap_or_else(|| (Matrix::identity(data.x.cols()), 0));
+        let mut before: Vec<f64> = constraints.iter().map(|c| c.multiplier).collect();
+        let mut status = Status::IterationLimit;
         while iterations < self.max_iterations {
             constraints.iter_mut().for_each(|c| c.project(&mut m));
             iterations += 1;
@@ -175,6 +191,11 @@ impl Method for Itml {
                 then += *old * *old;
                 *old = c.multiplier;
             }
+            observer.keep(Self::NAME, &mut || {
+                let of = |value: fn(&Constraint<'_>) -> f64| row(constraints.iter().map(value).collect());
+                let numbers = vec![m.clone(), of(|c| c.bound), of(|c| c.multiplier), row(vec![iterations as f64])];
+                Kept::new("", numbers)
+            });
             if moved <= self.tolerance * (f64::sqrt(now) + f64::sqrt(then)) {
                 status = Status::Optimal;
                 break;

@@ -3,11 +3,11 @@
 use super::parameters::parameters;
 use super::start::notes_on;
 use super::told::pairs_of;
-use super::{Fit, Method, Outcome, Training, check_limits, settle};
+use super::{Fit, Method, Outcome, Training, check_limits, check_positive, settle};
 use crate::data::{Pair, notes_on_pairs};
 use crate::pairs::weighted_outer;
 use crate::problem::{Coordinates, Diameter, Listed, SUMMED, Under, Weighed};
-use crate::solver::multipliers::{Proof, solve_given};
+use crate::solver::multipliers::{NARROW, Proof, solve_given, solve_narrow};
 use crate::solver::working_set::model::{Model, Push};
 use crate::solver::{Fleeting, Kept, Observer, Solution, Status, Stop, Timed, Translated};
 use crate::{Error, Matrix, Metric, Result, linalg};
@@ -199,10 +199,7 @@ impl Method for LipPairs {
         if !(self.c_rel > 0.0 && self.c_rel < 1.0) {
             return Err(Error::parameter("c_rel", format!("{} is not between 0 and 1, for example 0.2", self.c_rel)));
         }
-        if !(self.euclid > 0.0 && self.euclid.is_finite()) {
-            let message = format!("{} is not positive and finite, for example 0.3", self.euclid);
-            return Err(Error::parameter("euclid", message));
-        }
+        check_positive("euclid", self.euclid, 0.3)?;
         if matches!(self.diameter, Diameter::Cvar(_)) {
             let message = "of pairs it is their mean or the longest: `diameter = mean` or `diameter = max`";
             return Err(Error::parameter("diameter", message));
@@ -226,6 +223,13 @@ impl Method for LipPairs {
         let ground = Ground::new(data, &pairs, self.euclid)?;
         let mut notes = notes_on(&ground.frame);
         notes.extend(notes_on_pairs(&pairs, data.x));
+        if pairs.iter().filter(|p| p.similar).all(|p| data.x.row(p.first) == data.x.row(p.second)) {
+            notes.push(
+                "all similar rows are equal, so that they do not say which directions may be wide: the distance is learned from the \
+                 dissimilar pairs alone, as few directions as the `euclid` part of the diameter asks for"
+                    .to_owned(),
+            );
+        }
         if self.diameter == Diameter::Maximum && pairs.iter().any(|p| p.similar && p.strength != 1.0) {
             notes.push("the longest similar pair is the diameter, whatever its strength".to_owned());
         }
@@ -234,14 +238,60 @@ impl Method for LipPairs {
         model.push = ground.dissimilar.iter().map(|&(i, j, cap)| Push { i, j, cap }).collect();
         let p = ground.x.cols();
         let stop = Stop::new(self.tolerance, self.max_iterations);
-        let reached = |kept: &Kept| ground.metric(&kept.numbers.first()?.transpose()).ok();
+        let reached = |kept: &Kept| {
+            let factor = kept.numbers.first().filter(|factor| factor.rows() == p)?;
+            ground.metric(&factor.transpose()).ok()
+        };
         let watched = &mut Translated { inner: observer, metric: &reached };
-        let (mut solution, proof) = solve_given(&model, &ground.x, Matrix::identity(p), &stop, watched)?;
+        let (mut solution, proof) = match p > NARROW {
+            true => solve_narrow(&model, &ground.x, &stop, watched)?,
+            false => solve_given(&model, &ground.x, Matrix::identity(p), &stop, watched)?,
+        };
         let metric = ground.metric(&solution.factor)?;
         let rows = Under::new((data.x, data.y.codes(), &named(data.x.rows(), &pairs)), &metric);
         notes.extend(ground.audit(&rows, &metric, &model, &proof, &mut solution));
         notes.extend(settle(&mut solution, self.tolerance).filter(|_| !ground.frame.is_partial()));
         let outcome = Outcome::of(&solution).with_trade_off(Some(model.c), Some(c_max)).with_notes(notes);
         Ok(Fit::new(metric, outcome))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Labels;
+    use crate::solver::Silent;
+
+    /// Twenty rows, each there twice: similar pairs are equal rows.
+    fn twins() -> (Matrix, Vec<Pair>) {
+        let value = |k: usize| ((k * 7919 + 13) % 1009) as f64 / 1009.0 - 0.5;
+        let x = Matrix::from_vec(40, 3, (0..120).map(|k| value(3 * (k / 6) + k % 3)).collect()).unwrap();
+        let similar = (0..20).map(|i| Pair::similar(2 * i, 2 * i + 1));
+        let dissimilar = (0..20).map(|i| Pair::dissimilar(2 * i, 2 * ((i + 3) % 20)));
+        (x.clone(), similar.chain(dissimilar).collect())
+    }
+
+    #[test]
+    fn where_all_similar_rows_are_equal_the_euclidean_part_bounds_the_diameter_and_the_gap_is_certified() {
+        let (x, pairs) = twins();
+        let y = Labels::none(40);
+        for diameter in [Diameter::Mean, Diameter::Maximum] {
+            for c_rel in [0.05, 0.2, 0.5] {
+                let method = LipPairs::new().c_rel(c_rel).diameter(diameter);
+                let fit = method.fit(&Training::new(&x, &y).unwrap().with_pairs(&pairs), &mut Silent).unwrap();
+                assert_eq!(fit.outcome.status, Status::Optimal, "{diameter}, {c_rel}: {:?}", fit.outcome);
+                assert!(
+                    fit.outcome.notes.iter().any(|n| n.contains("similar rows are equal")),
+                    "{:?}",
+                    fit.outcome.notes
+                );
+                let near: Vec<f64> = pairs
+                    .iter()
+                    .filter(|p| p.similar)
+                    .map(|p| fit.metric.squared_distance(x.row(p.first), x.row(p.second)))
+                    .collect();
+                assert!(near.iter().all(|d| *d == 0.0) && fit.metric.rank() > 0);
+            }
+        }
     }
 }

@@ -12,7 +12,7 @@ use super::lmnn::{note_lonely, reach_of_one, targets};
 use super::parameters::parameters;
 use super::start::{Begin, Init, coordinates, coordinates_of_any_labels, notes_on, weights};
 use super::told::{check_comparisons, differences};
-use super::{Fit, Method, Outcome, Training, check_limits, settle};
+use super::{Fit, Method, Outcome, Training, check_limits, check_positive, settle};
 use crate::data::{Quadruplet, Triplet};
 use crate::problem::{Coordinates, Under};
 use crate::solver::comparisons::{Anchor, Lists, Loss, Penalty, Problem};
@@ -128,10 +128,7 @@ impl Method for Lmml {
 
     fn check(&self) -> Result<()> {
         check_limits(self.tolerance, self.max_iterations)?;
-        if !(self.alpha > 0.0 && self.alpha.is_finite()) {
-            return Err(Error::parameter("alpha", format!("{} is not positive and finite", self.alpha)));
-        }
-        Ok(())
+        check_positive("alpha", self.alpha, 1.0)
     }
 
     fn takes_triplets(&self) -> bool {

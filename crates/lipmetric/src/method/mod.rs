@@ -9,6 +9,7 @@
 //! | `parameters` | how a method's parameters are declared: struct, defaults, setters, table |
 //! | `lip/` | Lip^D and Lip^I: parameters and checks (`mod`), the exact solver (`exact`), the others (`large`) |
 //! | `agop`, `lip_local`, `lmnn`, `lmml`, `nca/`, `mcml`, `euclidean` | a method each |
+//! | `discriminant` | the directions that tell classes apart, also of wide rows such as embeddings |
 //! | `mlkr` | the rival where the targets are numbers |
 //! | `lip_pairs`, `itml` | what learns from pairs; `told` has those that are given or drawn from labels |
 //! | `arml`, `lip_robust` | methods for certified robustness; `climb` is the ascent behind them |
@@ -20,6 +21,7 @@ mod agop;
 mod arml;
 mod choose;
 mod climb;
+mod discriminant;
 mod euclidean;
 mod itml;
 mod lip;
@@ -41,6 +43,7 @@ pub use agop::Agop;
 pub use arml::Arml;
 pub use choose::{Auto, Choice, Judged, MetricKind, ScalingChoice, Score};
 pub(crate) use choose::{Judges, Raw};
+pub use discriminant::Discriminant;
 pub use euclidean::Euclidean;
 pub use itml::Itml;
 pub use lip::{ClassWeights, Lip, Solver, TradeOff};
@@ -65,7 +68,7 @@ use crate::problem::{Certificate, relative_gap};
 use crate::solver::{Observer, Solution, Status};
 use crate::{Error, Labels, Matrix, Metric, Result};
 use serde::{Deserialize, Serialize};
-use spec::check_limits;
+use spec::{check_limits, check_positive};
 use std::sync::Arc;
 
 /// The prediction that a metric is to serve.

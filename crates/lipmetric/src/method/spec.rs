@@ -1,8 +1,8 @@
 //! The one description of a method and its parameters.
 
 use super::{
-    Agop, Arml, Auto, Euclidean, Field, Fit, Itml, Lip, LipLocal, LipPairs, LipRobust, Lmml, Lmnn, Mcml, Method, Mlkr,
-    Nca, Outcome, Solver, TradeOff, Training,
+    Agop, Arml, Auto, Discriminant, Euclidean, Field, Fit, Itml, Lip, LipLocal, LipPairs, LipRobust, Lmml, Lmnn, Mcml,
+    Method, Mlkr, Nca, Outcome, Solver, TradeOff, Training,
 };
 use crate::prepare::Scaling;
 use crate::problem::{Diameter, Slack, Variant};
@@ -51,6 +51,8 @@ pub enum Spec {
     Itml(Itml),
     /// A metric for certified accuracy.
     LipRobust(LipRobust),
+    /// Fisher's discriminant directions.
+    Discriminant(Discriminant),
     /// Adversarially robust metric learning.
     Arml(Arml),
     /// The Euclidean metric.
@@ -88,7 +90,7 @@ macro_rules! each {
         }
     };
 }
-each!(Auto, Lip, LipLocal, LipRobust, LipPairs, Lmnn, Lmml, Nca, Mcml, Mlkr, Agop, Arml, Itml, Euclidean);
+each!(Auto, Lip, LipLocal, LipRobust, LipPairs, Lmnn, Lmml, Nca, Mcml, Mlkr, Agop, Discriminant, Arml, Itml, Euclidean);
 
 impl Spec {
     /// The same as a fit on these rows has it: with the solver that is taken for them, and its tolerance and limit.
@@ -313,6 +315,14 @@ impl Solver {
             Self::Augmented | Self::Admm | Self::Paper => 100_000,
         }
     }
+}
+
+/// Checks a parameter that has to be positive, such as `usual`.
+pub(super) fn check_positive(name: &'static str, value: f64, usual: f64) -> Result<()> {
+    if value > 0.0 && value.is_finite() {
+        return Ok(());
+    }
+    Err(Error::parameter(name, format!("{value} is not positive and finite, for example {usual}")))
 }
 
 /// Checks what most methods have: a tolerance and a limit on the steps.

@@ -1,4 +1,8 @@
-//! The learned Mahalanobis map.
+//! The learned Mahalanobis map. `directions` has those in which rows spread most under it.
+
+mod directions;
+
+pub(crate) use directions::Directions;
 
 use crate::{Error, Matrix, Result, linalg};
 use std::sync::OnceLock;

@@ -4,7 +4,7 @@ use super::recipe::Recipe;
 use super::{Classifier, Model, Provenance, Rows, TrainingRows};
 use crate::classify::{JudgedPairs, PairScores, ThresholdRule};
 use crate::data::{Pair, check_pairs};
-use crate::method::{Fit, Method, Training};
+use crate::method::{Fit, Method, Spec, Training};
 use crate::prepare::Preparation;
 use crate::solver::{Fleeting, Observer, Status};
 use crate::{Error, Matrix, Metric, Result};
@@ -178,6 +178,10 @@ impl Recipe<'_> {
         let mut training = Training::new(x, y)?;
         (training.start, training.weights) = (self.start, self.weights);
         (training.triplets, training.quadruplets, training.pairs) = (self.triplets, self.quadruplets, self.pairs);
+        if matches!(self.spec, Spec::Euclidean(_)) {
+            // Nothing is learned of any of them: the distance that others are compared with.
+            (training.triplets, training.quadruplets) = (None, None);
+        }
         if self.certificate {
             self.spec.check_certificate(&training)?;
         }

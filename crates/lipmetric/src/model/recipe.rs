@@ -7,7 +7,7 @@ use crate::helpers::Helpers;
 use crate::method::{Choose, Fit, Judges, Method, Raw, ScalingChoice, Serves, Spec, Training, Triplet};
 use crate::prepare::{Dataset, Fill, Preparation, Scaling};
 use crate::solver::{Observer, Timed};
-use crate::{Error, Metric, Result};
+use crate::{Error, Matrix, Metric, Result};
 use std::sync::Arc;
 
 /// Everything that decides what becomes of given rows: preparation, method, classifier.
@@ -33,6 +33,8 @@ pub struct Recipe<'a> {
     pub scaling: Choose<Scaling>,
     /// How classes are predicted.
     pub classifier: ClassifierSpec,
+    /// How many directions of the learned metric are kept, those in which the rows spread most under it; all where nothing is said.
+    pub dims: Option<usize>,
     /// How much each of the rows that are fitted counts while the metric is learned; all count once where there are none.
     pub weights: Option<&'a [f64]>,
     /// Whether the model keeps the multipliers that prove its bound.
@@ -58,6 +60,7 @@ impl<'a> Recipe<'a> {
             fill,
             scaling,
             classifier,
+            dims: None,
             weights: None,
             certificate: false,
             certificate_if_any: false,
@@ -122,6 +125,27 @@ impl<'a> Recipe<'a> {
     #[must_use]
     pub fn predicting(self, classifier: ClassifierSpec) -> Self {
         Self { classifier, ..self }
+    }
+
+    /// The same with only so many directions of the learned metric kept ([`Metric::leading`]), where it is said how many: a map to look
+    /// at, in which the nearest rows vote.
+    ///
+    /// ```
+    /// use lipmetric::data::{Column, Table};
+    /// use lipmetric::method::Euclidean;
+    /// use lipmetric::model::Recipe;
+    /// use lipmetric::prepare::{Dataset, Roles};
+    /// let numbers = |seed: usize| (0..8).map(|i| ((i * seed) % 7) as f64).collect();
+    /// let mut columns: Vec<Column> = (3..7).map(|seed| Column::numbers(format!("x{seed}"), numbers(seed))).collect();
+    /// columns.push(Column::texts("kind", (0..8).map(|i| ["a", "b"][i % 2])));
+    /// let data = Dataset::read(&Table::new("rows", columns), &Roles::default())?;
+    /// let model = Recipe::new(&Euclidean::new().into()).reduced_to(Some(2)).fit(&data, None, &mut lipmetric::solver::Silent)?;
+    /// assert_eq!(model.metric.rank(), 2);
+    /// # Ok::<(), lipmetric::Error>(())
+    /// ```
+    #[must_use]
+    pub fn reduced_to(self, dims: Option<usize>) -> Self {
+        Self { dims, ..self }
     }
 
     /// The same with a weight for each row, where there are some ([`Training::with_weights`]). They count while the metric is
@@ -223,6 +247,7 @@ impl<'a> Recipe<'a> {
         rows: TrainingRows,
         observer: &mut dyn Observer,
     ) -> Result<Model> {
+        self.check_dims(rows.y.are_none())?;
         if rows.y.are_none() {
             return self.fit_unlabelled(preparation, rows, observer);
         }
@@ -268,6 +293,52 @@ impl<'a> Recipe<'a> {
             Some(certificate) if self.certificate || self.certificate_if_any => model.with_certificate(certificate),
             _ => Ok(model),
         }
+    }
+
+    /// Refuses what a map of few directions does not go with.
+    fn check_dims(&self, unlabelled: bool) -> Result<()> {
+        let refused = |why: &str| Err(Error::parameter("dims", why.to_owned()));
+        match self.dims {
+            None => Ok(()),
+            Some(0) => refused("0 directions: give at least 1"),
+            Some(_) if unlabelled => refused(
+                "the threshold of rows without labels is one of the whole distance; keep that, and map rows to few directions \
+                 afterwards (`transform`)",
+            ),
+            Some(_) if self.certificate => {
+                refused("a certificate is one of the whole distance, of which only some directions would be kept")
+            }
+            Some(_) if !matches!(self.classifier, ClassifierSpec::Vote { .. }) => refused(
+                "in a map of few directions the nearest rows vote; a function is one of the whole distance: take \
+                 `classifier = nearest`",
+            ),
+            Some(_) => Ok(()),
+        }
+    }
+
+    /// Keeps only the directions that are wanted, and says so.
+    fn reduce(&self, fit: &mut Fit, x: &Matrix) -> Result<()> {
+        let Some(dims) = self.dims else { return Ok(()) };
+        let whole = fit.metric.rank();
+        if dims > x.cols() {
+            let message = format!("{dims} directions of {} features: give 1 to {}", x.cols(), x.cols());
+            return Err(Error::parameter("dims", message));
+        }
+        let (metric, share) = fit.metric.leading(x, dims)?;
+        if dims > whole {
+            fit.outcome
+                .notes
+                .push(format!("directions that the distance has: {whole}, fewer than the {dims} asked for"));
+        }
+        if dims < whole {
+            fit.outcome.notes.push(format!(
+                "kept of {whole} directions of the distance: {dims}, in which the training rows spread most, with {:.1} % of their \
+                 squared distances; all other figures of the fit are those of the whole distance",
+                100.0 * share
+            ));
+        }
+        fit.metric = metric;
+        Ok(())
     }
 
     /// Learns a metric and what predicts by it.
@@ -345,11 +416,12 @@ impl<'a> Recipe<'a> {
             Spec::Auto(_) => Serves::Function { neighbours: &tried, weights, smooth: None },
             _ => Serves::Votes { neighbours: &tried, weights },
         };
-        let fit = self.spec.fit(&Training { serves, ..*training }, observer)?;
+        let mut fit = self.spec.fit(&Training { serves, ..*training }, observer)?;
+        self.reduce(&mut fit, training.x)?;
         let k = match (k, &fit.outcome.choice) {
             (K::Fixed(k), _) => k,
-            (K::Auto, Some(choice)) => choice.chosen.k.unwrap_or(1),
-            (K::Auto, None) => {
+            (K::Auto, Some(choice)) if self.dims.is_none() => choice.chosen.k.unwrap_or(1),
+            (K::Auto, _) => {
                 let mapped = fit.metric.transform(training.x)?;
                 let scores = judge_k(&mapped, training.y, &tried, weights, Validation::LeaveOneOut)?;
                 best_k(&scores).unwrap_or(1)

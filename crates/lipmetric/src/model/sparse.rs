@@ -66,9 +66,14 @@ impl SparseModel {
     /// Learns the scaling and, where it is to be chosen, the number of neighbours (leave-one-out).
     ///
     /// # Errors
-    /// If there is not one label per row, the labels are numbers, there is one class only, or fewer rows than neighbours.
+    /// If there is not one label per row, the labels are numbers, there is one class only, or fewer rows than neighbours; or the
+    /// scaling is by quantiles, which leave no zeros.
     pub fn fit(rows: &SparseRows, labels: &Labels, scaling: Scaling, (k, weights): (K, Weights)) -> Result<Self> {
         check_labels(rows, labels)?;
+        if scaling == Scaling::Quantile {
+            let message = "the quantile of a zero's rank is no zero, so that rows would not stay sparse; take standard, minmax, unit or none";
+            return Err(Error::parameter("scaling", message));
+        }
         let (divisors, voting) = (divisors(rows, scaling), Voting { k: 1, weights });
         let mut model = Self::new(rows.clone(), labels.clone(), scaling, divisors, voting);
         model.rows = model.divided(rows);

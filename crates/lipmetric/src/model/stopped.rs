@@ -41,6 +41,10 @@ impl Recipe<'_> {
         outcome.notes.extend(rescaled_note(&preparation));
         outcome.notes.push(note.to_owned());
         let metric = best.unwrap_or_else(|| Metric::euclidean(preparation.width()));
+        let metric = match self.dims {
+            Some(dims) => metric.leading(&rows.x, dims)?.0,
+            None => metric,
+        };
         let classifier = if rows.y.are_none() {
             Classifier::Pairs(self.threshold_of(&metric, &rows)?)
         } else {

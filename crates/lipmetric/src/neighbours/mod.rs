@@ -26,6 +26,8 @@
 //!   a value. It can bound *any* score that falls with the distance (`u - L rho`, a slope), and distances from above, which
 //!   balls with their rounding margins cannot do as tightly. Up to 16 columns; beyond, tiles of inner products screen.
 //!
+//! `graph` answers no question: it is what the approximate indexes of other programs search in, for files of theirs.
+//!
 //! `distance` has the distance itself and [`Cross`], by which `best`, `farthest` and `within` also take distances that have
 //! no coordinates. `found` is what searches return.
 
@@ -38,6 +40,7 @@ mod choose;
 mod distance;
 mod farthest;
 mod found;
+mod graph;
 mod nearest;
 mod offset;
 mod per_class;
@@ -50,6 +53,7 @@ pub use distance::{Coordinates, Cross, Distance};
 pub(crate) use distance::{check_finite, from_raw, measured, rooted, squared_distance};
 pub(crate) use farthest::farthest;
 pub use found::{Neighbours, Pair};
+pub use graph::Graph;
 pub(crate) use nearest::check_k;
 pub use nearest::{Algorithm, NeighbourIndex};
 pub(crate) use offset::{Least, OffsetIndex, lifted};

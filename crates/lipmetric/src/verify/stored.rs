@@ -3,7 +3,7 @@
 use super::{Claims, Statement, Verified, verify};
 use crate::method::{Choice, Choose, MetricKind, Spec};
 use crate::problem::{Diameter, Slack, Variant};
-use crate::{Error, Model, Result};
+use crate::{Error, Model, Result, Task};
 
 impl<'a> Statement<'a> {
     /// Refuses parts that do not fit together, and numbers that are none.
@@ -36,6 +36,13 @@ impl<'a> Statement<'a> {
     /// # Errors
     /// If the model has no certificate or no training rows, or its method is not one that a certificate belongs to.
     pub fn of(model: &'a Model) -> Result<Self> {
+        if model.task == Task::Pairs {
+            return Err(Error::data(
+                "the model was learned from pairs or comparisons, and what is checked in exact arithmetic is the problem of labelled \
+                 rows; the gap of such a fit is proved while it is fitted, on the rows as they were given and with its rounding \
+                 allowed for",
+            ));
+        }
         let Some(certificate) = &model.certificate else {
             return Err(Error::data("the model holds no certificate; fit it again with the parameter `certificate`"));
         };

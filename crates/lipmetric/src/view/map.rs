@@ -1,12 +1,13 @@
+use crate::metric::Directions;
 use crate::{Error, Labels, Matrix, Metric, Model, Result, linalg};
 use serde::{Deserialize, Serialize};
 
 /// Directions that a picture can be turned to.
 const DIRECTIONS: usize = 6;
-/// Above this many coordinates the directions are found from the distances of some rows, not from a covariance.
-const MOST_COORDINATES: usize = 300;
-/// How many rows, then.
-const SOME_ROWS: usize = 300;
+/// Above this many coordinates the directions are found from the distances of as many rows, not from a covariance.
+const SIDE: usize = 300;
+/// The same where they are a map of their own.
+const SIDE_OF_MAP: usize = 1000;
 /// Features that are named with a direction.
 const NAMED: usize = 3;
 
@@ -32,6 +33,8 @@ pub(super) struct Seen<'a> {
     /// Prepared rows.
     pub(super) x: &'a Matrix,
     pub(super) y: &'a Labels,
+    /// The rows that the directions are of.
+    pub(super) from: &'a Matrix,
     /// The metric that the directions are of.
     pub(super) metric: &'a Metric,
     /// The metric whose ellipses are drawn.
@@ -44,8 +47,11 @@ impl Map {
     /// Of the rows with these numbers.
     pub(super) fn of(seen: &Seen<'_>, shown: &[usize]) -> Result<Self> {
         let mapped = seen.metric.transform(seen.x)?;
-        let mean = mean(&mapped);
-        let (directions, shares) = directions(&mapped, &mean, DIRECTIONS)?;
+        let Directions { mean, vectors: directions, shares } = if std::ptr::eq(seen.x, seen.from) {
+            Directions::of(&mapped, DIRECTIONS, SIDE)?
+        } else {
+            Directions::of(&seen.metric.transform(seen.from)?, DIRECTIONS, SIDE)?
+        };
         let along = |row: &[f64], d: usize| -> f64 {
             directions.row(d).iter().zip(row.iter().zip(&mean)).map(|(v, (x, m))| v * (x - m)).sum()
         };
@@ -71,10 +77,7 @@ impl Map {
 
 /// Mapped rows in fewer coordinates: the directions in which a model's training rows spread most under its distance.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Projection {
-    mean: Vec<f64>,
-    directions: Matrix,
-}
+pub struct Projection(Directions);
 
 impl Projection {
     /// To so many coordinates.
@@ -90,64 +93,14 @@ impl Projection {
                 format!("{dims} coordinates of a map that has {most}: give 1 to {most}"),
             ));
         }
-        let mean = mean(&mapped);
-        let (directions, _) = directions(&mapped, &mean, dims)?;
-        Ok(Self { mean, directions })
+        Ok(Self(Directions::of(&mapped, dims, SIDE_OF_MAP)?))
     }
 
     /// The coordinates of rows that the model has mapped, from the mean of its training rows.
     #[must_use]
     pub fn apply(&self, mapped: &Matrix) -> Matrix {
-        let all: Vec<usize> = (0..mapped.rows()).collect();
-        linalg::product_transposed(&centred(mapped, &self.mean, &all), &self.directions)
+        self.0.apply(mapped)
     }
-}
-
-fn mean(x: &Matrix) -> Vec<f64> {
-    let mut mean = vec![0.0; x.cols()];
-    for i in 0..x.rows() {
-        mean.iter_mut().zip(x.row(i)).for_each(|(m, v)| *m += v);
-    }
-    mean.iter_mut().for_each(|m| *m /= x.rows().max(1) as f64);
-    mean
-}
-
-fn centred(x: &Matrix, mean: &[f64], rows: &[usize]) -> Matrix {
-    let mut out = x.select_rows(rows);
-    for i in 0..out.rows() {
-        out.row_mut(i).iter_mut().zip(mean).for_each(|(v, m)| *v -= m);
-    }
-    out
-}
-
-/// The principal directions, a row each, and their shares of the spread. Signs are such that the largest element is positive.
-fn directions(x: &Matrix, mean: &[f64], most: usize) -> Result<(Matrix, Vec<f64>)> {
-    let (n, p) = (x.rows(), x.cols());
-    let dims = most.min(p);
-    let (found, values) = if p <= MOST_COORDINATES {
-        let all: Vec<usize> = (0..n).collect();
-        let rows = centred(x, mean, &all);
-        let eigen = linalg::symmetric_eigen(&linalg::transposed_product(&rows, &rows))?;
-        (eigen.vectors, eigen.values)
-    } else {
-        let wanted = SOME_ROWS.min(n);
-        let some: Vec<usize> = (0..wanted).map(|k| k * n / wanted.max(1)).collect();
-        let rows = centred(x, mean, &some);
-        let eigen = linalg::symmetric_eigen(&linalg::product_transposed(&rows, &rows))?;
-        (linalg::transposed_product(&rows, &eigen.vectors), eigen.values)
-    };
-    let total: f64 = values.iter().map(|v| v.max(0.0)).sum();
-    let mut out = Matrix::zeros(dims.min(values.len()), p);
-    let mut shares = Vec::new();
-    for (d, k) in (0..values.len()).rev().take(dims).enumerate() {
-        let column: Vec<f64> = (0..p).map(|a| found[(a, k)]).collect();
-        let length = column.iter().map(|v| v * v).sum::<f64>().sqrt();
-        let top = column.iter().fold(0.0_f64, |top, v| if v.abs() > top.abs() { *v } else { top });
-        let scale = if length > 0.0 { top.signum() / length } else { 0.0 };
-        out.row_mut(d).iter_mut().zip(&column).for_each(|(o, v)| *o = v * scale);
-        shares.push(if total > 0.0 { values[k].max(0.0) / total } else { 0.0 });
-    }
-    Ok((out, shares))
 }
 
 /// The features with the largest parts in a direction.
@@ -189,7 +142,7 @@ mod tests {
         let y = Labels::from_names(["a", "a", "b", "b"]);
         let metric = Metric::euclidean(2);
         let names = names(2);
-        let seen = Seen { x: &x, y: &y, metric: &metric, learned: &metric, names: &names };
+        let seen = Seen { x: &x, y: &y, from: &x, metric: &metric, learned: &metric, names: &names };
         let map = Map::of(&seen, &[0, 1, 2, 3]).unwrap();
         assert!(map.shares[0] > 0.99 && (map.shares[0] + map.shares[1] - 1.0).abs() < 1e-12);
         let apart = |i: usize, j: usize| map.coordinates.iter().map(|c| (c[i] - c[j]).powi(2)).sum::<f64>().sqrt();
@@ -205,7 +158,8 @@ mod tests {
         let (plain, learned) =
             (Metric::euclidean(2), Metric::new(Matrix::from_rows(&[[0.5, 0.0], [0.0, 3.0]])).unwrap());
         let names = names(2);
-        let map = Map::of(&Seen { x: &x, y: &y, metric: &plain, learned: &learned, names: &names }, &[0, 3]).unwrap();
+        let map = Map::of(&Seen { x: &x, y: &y, from: &x, metric: &plain, learned: &learned, names: &names }, &[0, 3])
+            .unwrap();
         assert!((map.gram[0][0] - 0.25).abs() < 1e-12 && (map.gram[1][1] - 9.0).abs() < 1e-12);
         assert_eq!(map.parts[0][0].0, "f0");
     }
@@ -220,7 +174,8 @@ mod tests {
         let y = Labels::from_names((0..40).map(|i| ["a", "b"][i % 2]));
         let metric = Metric::euclidean(400);
         let names = names(400);
-        let map = Map::of(&Seen { x: &x, y: &y, metric: &metric, learned: &metric, names: &names }, &[0, 39]).unwrap();
+        let map = Map::of(&Seen { x: &x, y: &y, from: &x, metric: &metric, learned: &metric, names: &names }, &[0, 39])
+            .unwrap();
         assert!((map.coordinates[0][1] - map.coordinates[0][0]).abs() > 38.9);
         assert_eq!(map.parts[0][0].0, "f7");
         assert_eq!(map.parts[1][0].0, "f9");

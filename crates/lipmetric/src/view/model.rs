@@ -1,6 +1,7 @@
 use super::shown::sample;
-use super::{Curve, Form, History, Plane, RowsView};
+use super::{Curve, Form, History, PairsView, Plane, RowsView};
 use crate::classify::{Validation, judge_k};
+use crate::data::Pair;
 use crate::evaluate::statistics::share_band;
 use crate::method::{Choice, Judged, Method, MetricKind};
 use crate::model::{Classifier, Rows, TrainingRows};
@@ -25,7 +26,9 @@ pub struct ModelView {
     pub ending: Ending,
     /// What can be expected of it, where something can.
     pub expected: Option<Expected>,
-    /// The share of the largest class.
+    /// Of rows without labels: how well pairs are told.
+    pub pairs: Option<PairsView>,
+    /// The share of the largest class; of pairs, of the more frequent kind.
     pub majority: f64,
     /// What a method that chooses has tried, the best first.
     pub tried: Vec<Tried>,
@@ -103,6 +106,8 @@ pub enum How {
     LeaveOneOut,
     /// On the rows that it was fitted on.
     Training,
+    /// On pairs of rows: see [`ModelView::pairs`].
+    Pairs,
 }
 
 /// What a method that chooses has tried.
@@ -150,7 +155,8 @@ impl ModelView {
         let total: usize = model.class_counts.iter().sum();
         let largest = model.class_counts.iter().copied().max().unwrap_or(0);
         let outcome = &model.outcome;
-        let class = |(name, &rows): (&String, &usize)| ClassView { name: name.clone(), rows };
+        let named = |name: &String| if model.task == Task::Pairs { "rows".to_owned() } else { name.clone() };
+        let class = |(name, &rows): (&String, &usize)| ClassView { name: named(name), rows };
         let mut view = Self {
             source: source.into(),
             method: model.spec.name().to_owned(),
@@ -168,6 +174,7 @@ impl ModelView {
                 notes: outcome.notes.clone(),
             },
             expected: expected(model)?,
+            pairs: PairsView::of(model),
             majority: largest as f64 / total.max(1) as f64,
             tried: outcome.choice.as_ref().map_or_else(Vec::new, tried),
             history,
@@ -175,15 +182,30 @@ impl ModelView {
             features: names,
             ..Self::default()
         };
+        if let Some(PairsView { scores: Some(scores), .. }) = &view.pairs {
+            let similar = scores.similar as f64 / scores.pairs.max(1) as f64;
+            view.majority = similar.max(1.0 - similar);
+        }
         if let Some(rows) = &model.training {
             view.see_rows(model, rows)?;
         }
         Ok(view)
     }
 
+    /// With the distances of these pairs, of a model of rows without labels that has them.
+    ///
+    /// # Errors
+    /// If the rows cannot be mapped.
+    pub fn with_pairs(mut self, model: &Model, pairs: &[Pair]) -> Result<Self> {
+        if let (Some(view), Some(rows)) = (&mut self.pairs, &model.training) {
+            view.see(rows, &model.metric, pairs)?;
+        }
+        Ok(self)
+    }
+
     fn see_rows(&mut self, model: &Model, rows: &TrainingRows) -> Result<()> {
         let seen = RowsView::of(rows, &model.metric, &self.features)?;
-        self.planes = Plane::all(model, &seen.shown)?;
+        self.planes = if self.pairs.is_some() { Vec::new() } else { Plane::all(model, &seen.shown)? };
         self.own_certified = own_certified(model, rows)?;
         self.rows = Some(seen);
         self.list_support(model, rows);
@@ -257,6 +279,10 @@ fn expected(model: &Model) -> Result<Option<Expected>> {
     if let Some(choice) = model.outcome.choice.as_ref().filter(|c| c.rows > 0) {
         return Ok(Some(one(choice.estimate, choice.rows, How::HeldOut)));
     }
+    if let Classifier::Pairs(pairing) = &model.classifier {
+        let scores = pairing.scores.and_then(|s| Some((s.accuracy?, s.pairs)));
+        return Ok(scores.map(|(accuracy, pairs)| one(accuracy, pairs, How::Pairs)));
+    }
     let Some(rows) = &model.training else { return Ok(None) };
     let some = sample(&rows.y, JUDGED);
     let (x, y) = (rows.x.select_rows(&some), rows.y.select(&some));
@@ -276,7 +302,7 @@ fn expected(model: &Model) -> Result<Option<Expected>> {
 fn own_certified(model: &Model, rows: &TrainingRows) -> Result<Option<Curve>> {
     /// Rows that are certified.
     const CERTIFIED: usize = 600;
-    if matches!(model.classifier, Classifier::Vote(_)) {
+    if matches!(model.classifier, Classifier::Vote(_) | Classifier::Pairs(_)) {
         return Ok(None);
     }
     let some = sample(&rows.y, CERTIFIED);

@@ -1,7 +1,7 @@
 use super::map::Seen;
 use super::{Map, Separation, Shown};
 use crate::model::TrainingRows;
-use crate::{Metric, Result};
+use crate::{Matrix, Metric, Result};
 use serde::{Deserialize, Serialize};
 
 /// Rows that are drawn.
@@ -28,6 +28,15 @@ impl RowsView {
     /// # Errors
     /// If a decomposition fails or the rows cannot be measured.
     pub fn of(rows: &TrainingRows, metric: &Metric, names: &[String]) -> Result<Self> {
+        Self::along(rows, metric, names, &rows.x)
+    }
+
+    /// The same in the directions in which other rows spread most, such as those that the metric was learned from: each new row is
+    /// then drawn at a place of its own, whatever other rows are drawn.
+    ///
+    /// # Errors
+    /// As [`Self::of`].
+    pub fn along(rows: &TrainingRows, metric: &Metric, names: &[String], from: &Matrix) -> Result<Self> {
         let plain = Metric::euclidean(rows.x.cols());
         let mut separation = Vec::new();
         if rows.y.check_two_classes().is_ok() {
@@ -39,7 +48,7 @@ impl RowsView {
         let pairs = separation.iter().flat_map(|s| [s.margins.margin, s.margins.diameter]);
         let must: Vec<usize> = pairs.flat_map(|p| [p.first, p.second]).collect();
         let shown = Shown::of(rows, SHOWN, &must);
-        let seen = |of| Seen { x: &rows.x, y: &rows.y, metric: of, learned: metric, names };
+        let seen = |of| Seen { x: &rows.x, y: &rows.y, from, metric: of, learned: metric, names };
         let before = Map::of(&seen(&plain), &shown.rows)?;
         let after = match metric.is_euclidean() {
             true => None,

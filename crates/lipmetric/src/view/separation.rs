@@ -84,11 +84,11 @@ pub struct Curve {
 
 impl Histogram {
     /// Bins of equal width from zero; the last one holds whatever is beyond.
-    fn from_zero(to: f64, bins: usize) -> Self {
+    pub(super) fn from_zero(to: f64, bins: usize) -> Self {
         Self { edges: (0..=bins).map(|k| to * k as f64 / bins as f64).collect(), counts: vec![0; bins] }
     }
 
-    fn add(&mut self, value: f64) {
+    pub(super) fn add(&mut self, value: f64) {
         let (bins, to) = (self.counts.len(), self.edges[self.counts.len()]);
         let at = (value / to * bins as f64) as usize;
         self.counts[at.min(bins - 1)] += 1;

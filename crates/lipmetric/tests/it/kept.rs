@@ -3,8 +3,8 @@
 use crate::lip_common::pairwise;
 use lipmetric::classify::Weights;
 use lipmetric::method::{
-    Agop, Arml, Auto, Choose, Fit, Lip, LipLocal, LipRobust, Lmml, Lmnn, Loss, Mcml, Method, Mlkr, Nca, Solver,
-    Training,
+    Agop, Arml, Auto, Choose, Fit, Itml, Lip, LipLocal, LipPairs, LipRobust, Lmml, Lmnn, Loss, Mcml, Method, Mlkr, Nca,
+    Solver, Training,
 };
 use lipmetric::problem::{Slack, Variant};
 use lipmetric::solver::{Halt, Kept, Observer, Progress};
@@ -90,7 +90,8 @@ fn a_search_for_numbers_goes_on_bit_for_bit() {
 fn searches_go_on_bit_for_bit() {
     let (x, y) = rows(60);
     let data = Training::new(&x, &y).unwrap();
-    let methods: [(&str, Box<dyn Method>); 7] = [
+    let methods: [(&str, Box<dyn Method>); 8] = [
+        ("itml", Box::new(Itml::new())),
         ("nca", Box::new(Nca::new())),
         ("nca by the likelihood", Box::new(Nca::new().loss(Loss::Log))),
         ("mcml", Box::new(Mcml::new())),
@@ -125,7 +126,8 @@ fn a_choice_goes_on_bit_for_bit() {
 fn convex_problems_go_on_to_the_same_certified_optimum() {
     let (x, y) = rows(60);
     let data = Training::new(&x, &y).unwrap();
-    let methods: [(&str, Box<dyn Method>, f64); 7] = [
+    let methods: [(&str, Box<dyn Method>, f64); 8] = [
+        ("lip-pairs", Box::new(LipPairs::new()), 1e-4),
         ("lip-d", Box::new(pairwise(Variant::Diameter).c_rel(0.05)), 1e-6),
         ("lip-i", Box::new(pairwise(Variant::Intra).c(1.0)), 1e-6),
         ("lip-i, a slack per row", Box::new(Lip::intra().slack(Slack::Instance).c_rel(0.1)), 1e-6),
@@ -151,7 +153,8 @@ fn convex_problems_go_on_to_the_same_certified_optimum() {
 fn what_cannot_be_of_this_fit_is_not_used() {
     let (x, y) = rows(60);
     let data = Training::new(&x, &y).unwrap();
-    let methods: [Box<dyn Method>; 6] = [
+    let methods: [Box<dyn Method>; 7] = [
+        Box::new(Itml::new()),
         Box::new(Nca::new()),
         Box::new(Mcml::new()),
         Box::new(LipLocal::new()),

@@ -199,6 +199,11 @@ impl Column {
         Failure::Usage(format!("--methods {}: {why}", self.text))
     }
 
+    /// How many directions of its distance are kept.
+    pub(super) fn dims(&self, shared: &PredictionArgs) -> Option<usize> {
+        self.own.prediction.or(shared).dims()
+    }
+
     /// How the column predicts.
     pub(super) fn classifier(&self, spec: &Spec, task: Task, shared: &PredictionArgs) -> Result<ClassifierSpec> {
         let own = match self.suffix {

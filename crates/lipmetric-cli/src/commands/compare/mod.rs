@@ -55,6 +55,7 @@ Examples:
   lipmetric datasets export voting -o votes.csv
   lipmetric compare votes.csv --methods nn,lmnn --k 3 --csv
   lipmetric compare echo --methods nn,lmnn --folds 5
+  lipmetric compare echo --methods nn,nn:dims=2,lmnn:dims=2,nca:n-components=2 --k auto
   lipmetric compare echo --methods nn,lip-i --latex -o table.tex
   lipmetric compare echo fertility --methods nn,lmnn --report two.html")]
 pub(crate) struct Args {
@@ -65,7 +66,7 @@ pub(crate) struct Args {
     #[arg(long = "data", value_name = "NAME", hide = true)]
     named: Vec<String>,
     /// The methods, separated by commas: lip-d, lip-d-p, lip-d-f, lip-i, lip-i-p, lip-i-f, lip, lip-local, lip-robust, nn,
-    /// lmnn, lmml, mcml, nca, agop, arml, auto; options of one column follow it after colons, as in lip-i:c=0.1:slack=pair or
+    /// lmnn, lmml, mcml, nca, agop, discriminant, arml, auto; options of one column follow it after colons, as in lip-i:c=0.1:slack=pair or
     /// nca:loss=log
     /// [with --task regression: nn, mlkr, agop, auto]
     #[arg(long, value_parser = column, value_delimiter = ',', value_name = "METHODS", default_values = USUAL)]
@@ -184,7 +185,11 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
         .zip(specs.iter().zip(&classifiers).zip(&starts))
         .map(|(column, ((spec, classifier), start))| Entry {
             name: column.title.clone(),
-            recipe: args.prepare.recipe(spec, *classifier).starting_from(start.as_ref()),
+            recipe: args
+                .prepare
+                .recipe(spec, *classifier)
+                .starting_from(start.as_ref())
+                .reduced_to(column.dims(&args.all.prediction)),
         })
         .collect();
     let protocol = args.splits.protocol();

@@ -3,11 +3,12 @@
 use std::collections::HashMap;
 use std::io::{self, Write};
 
-use lipmetric::data::{Column, Table, Texts, Values, excerpt, is_missing};
+use lipmetric::data::{Column, Table, Texts};
 
 use super::super::npz::write_texts;
-use crate::numbers::{as_whole, shortest};
-use crate::{Error, Result};
+use crate::Result;
+use crate::ids::{id_of, twice};
+use crate::numbers::as_whole;
 
 /// The ids so far: given ones, or the numbers of the rows from 0.
 #[derive(Default)]
@@ -40,21 +41,9 @@ impl Ids {
     /// Takes the ids of a batch; each must be there, and once.
     pub(super) fn take(&mut self, table: &Table, column: &Column) -> Result<()> {
         for i in 0..table.rows() {
-            let id = match &column.values {
-                Values::Number(v) if v[i].is_nan() => String::new(),
-                Values::Number(v) => shortest(v[i]),
-                Values::Text(t) => t.get(i).to_owned(),
-            };
-            let refuse = |message: String| Err(Error::data(table.place(i), message));
-            if is_missing(&id) {
-                return refuse(format!("the row has no id in column `{}`; every row needs one", column.name));
-            }
+            let id = id_of(table, column, i)?;
             if let Some(first) = self.places.get(&id) {
-                let shown = excerpt(&id);
-                return refuse(format!(
-                    "the id `{shown}` in column `{}` was already that of {first}; ids must differ",
-                    column.name
-                ));
+                return Err(twice(table, column, i, &id, first));
             }
             self.text |= as_whole(&id).is_none();
             self.given.push(&id);

@@ -7,10 +7,12 @@
 //! | `faiss` | the file of a `faiss.IndexFlatL2`, within an `IndexIDMap` where there are ids |
 //! | `parquet` | an id, other columns, and a list of floats for each row |
 //! | `pgvector` | a script for PostgreSQL: table, rows, nothing half-done |
+//! | `graph` | the files of hnswlib and usearch, with a graph of near neighbours |
 //! | `ids` | the ids: kept until their type is known, and looked through for doubles |
 
 mod faiss;
 mod fvecs;
+mod graph;
 mod ids;
 mod npy;
 #[cfg(feature = "parquet")]
@@ -38,6 +40,10 @@ pub enum VectorFormat {
     Fvecs,
     /// A flat index of Faiss.
     Faiss,
+    /// An index of hnswlib.
+    Hnswlib,
+    /// An index of usearch.
+    Usearch,
     /// Parquet with a column of lists.
     Parquet,
     /// A script for PostgreSQL with pgvector.
@@ -46,7 +52,8 @@ pub enum VectorFormat {
 
 impl VectorFormat {
     /// Every format.
-    pub const ALL: [Self; 5] = [Self::Npy, Self::Fvecs, Self::Faiss, Self::Parquet, Self::Pgvector];
+    pub const ALL: [Self; 7] =
+        [Self::Npy, Self::Fvecs, Self::Faiss, Self::Hnswlib, Self::Usearch, Self::Parquet, Self::Pgvector];
 
     /// Whether the format has a place for other columns than the vectors.
     #[must_use]
@@ -61,6 +68,8 @@ impl fmt::Display for VectorFormat {
             Self::Npy => "npy",
             Self::Fvecs => "fvecs",
             Self::Faiss => "faiss",
+            Self::Hnswlib => "hnswlib",
+            Self::Usearch => "usearch",
             Self::Parquet => "parquet",
             Self::Pgvector => "pgvector",
         })
@@ -143,9 +152,17 @@ struct Batch<'a> {
     beside: &'a Table,
 }
 
+/// Told how many vectors are linked, says whether to go on.
+type GoOn<'a> = &'a mut dyn FnMut(usize) -> bool;
+
 /// What a format's writer does.
 trait WriteVectors: Send {
     fn write(&mut self, batch: &Batch<'_>) -> Result<()>;
+
+    /// What is to be done once all vectors are there and takes its time.
+    fn link(&mut self, _: GoOn<'_>) -> Result<()> {
+        Ok(())
+    }
 
     fn finish(self: Box<Self>, ids: &Ids) -> Result<()>;
 }
@@ -173,6 +190,8 @@ impl VectorWriter {
             VectorFormat::Npy => Box::new(npy::Npy::new(sink, width)?),
             VectorFormat::Fvecs => Box::new(fvecs::Fvecs::new(sink, width)),
             VectorFormat::Faiss => Box::new(faiss::Flat::new(sink, width, options.ids)?),
+            VectorFormat::Hnswlib => Box::new(graph::Linked::new(sink, width, graph::Whose::Hnswlib)),
+            VectorFormat::Usearch => Box::new(graph::Linked::new(sink, width, graph::Whose::Usearch)),
             VectorFormat::Pgvector => Box::new(pgvector::Script::new(sink, width, &options.table)?),
             #[cfg(feature = "parquet")]
             VectorFormat::Parquet => Box::new(parquet::Lists::new(sink, width)),
@@ -210,6 +229,14 @@ impl VectorWriter {
     /// # Errors
     /// If writing fails or nothing was written.
     pub fn finish(self) -> Result<Option<PathBuf>> {
+        self.finish_while(&mut |_| true)
+    }
+
+    /// The same, for formats that link each vector to others: `go_on` is told how many have links and says whether to go on.
+    ///
+    /// # Errors
+    /// As [`Self::finish`]; or if it is given up.
+    pub fn finish_while(mut self, go_on: &mut dyn FnMut(usize) -> bool) -> Result<Option<PathBuf>> {
         if self.ids.len() == 0 {
             return Err(Error::data(self.target.name(), "there are no rows to write"));
         }
@@ -219,6 +246,7 @@ impl VectorWriter {
             }
             _ => None,
         };
+        self.vectors.link(go_on)?;
         if let Some(path) = &beside {
             write_whole(&Target::Path(path.clone()), |out| self.ids.write_npy(out))?;
         }

@@ -1,6 +1,6 @@
+use super::super::discriminant::discriminant;
 use super::super::start::coordinates;
 use super::super::{Agop, Euclidean, Fit, LipLocal, Lmnn, Loss, Method, MetricKind, Mlkr, Nca, Training, values};
-use super::discriminant::discriminant;
 use super::forms::{Common, Forms};
 use super::mix::{mixed, of_few_directions};
 use crate::problem::{Diameter, Slack};

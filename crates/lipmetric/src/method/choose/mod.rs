@@ -3,7 +3,6 @@
 //! | file | what it does |
 //! |---|---|
 //! | `family` | which metrics are tried |
-//! | `discriminant` | the directions that tell classes apart, for wide rows such as embeddings |
 //! | `forms` | the same of Lip^D and Lip^I: trade-off, slack, diameter, variant and rank |
 //! | `judge` | folds: every metric, mixed with the Euclidean one or not, predicts rows it has not seen |
 //! | `joint` | the same for a metric and a function together: votes and smooth functions of every distance |
@@ -16,7 +15,6 @@
 //! | `rule` | the choice by those predictions, and an estimate of what it is worth |
 //! | `mix` | metrics of unit mean distance, and what is between one and the Euclidean metric |
 
-mod discriminant;
 mod family;
 mod forms;
 mod joint;

@@ -1,11 +1,11 @@
 //! The method of multipliers on pairs that are given: every one has a row, and there is none to look for.
 
-use super::Augmented;
+use super::{Augmented, PULL};
 use crate::linalg;
 use crate::problem::{Multipliers, certify, relative_gap};
 use crate::solver::working_set::model::{Lengths, Model, State};
 use crate::solver::working_set::outer::enough_gradient;
-use crate::solver::working_set::{Inner, LEAST, Point, Task};
+use crate::solver::working_set::{Inner, LEAST, Penalty, Point, Task};
 use crate::solver::{Kept, Observer, Progress, Solution, Status, Stop, Termination};
 use crate::{Matrix, Result};
 
@@ -46,7 +46,11 @@ pub(crate) fn solve_given(
     let p = x.cols();
     let start = observer.kept(PART).and_then(|kept| kept.single(p, p)).unwrap_or(start);
     let mut descent = Descent::new(model, x, start);
-    let mut inner = Augmented::default();
+    // What pulls has a size of its own: beside `c` alone the largest gradient may be a small one, and a penalty far too large.
+    let size = (linalg::inner(&model.mean, &model.mean) / p.max(1) as f64).sqrt();
+    let guess = Penalty::guess(model, x, &descent.state.m);
+    let penalty = Penalty { pull: PULL * guess.pull, cone: size * guess.cone, ..guess };
+    let mut inner = Augmented { penalty: Some(penalty), ..Augmented::default() };
     let (mut iterations, mut idle, mut least, mut halt) = (0, 0, f64::INFINITY, None);
     let status = loop {
         let gap = relative_gap(descent.best.0, descent.bound);
@@ -71,7 +75,7 @@ pub(crate) fn solve_given(
         observer.keep(PART, &mut || Kept::new("", vec![squared(&descent.best.1)]));
         let enough = |size: f64| enough_gradient(gap, stop.tolerance, size);
         let task = Task {
-            gradient: enough(model.c),
+            gradient: enough(size * model.c),
             slack: enough(descent.best.0),
             renewed: iterations == 0,
             size: descent.best.0,
@@ -100,12 +104,8 @@ impl<'a> Descent<'a> {
         let mut eta = vec![0.0; model.pulls()];
         eta[model.pulls() - 1] = model.c;
         let state = State { m, z: Matrix::zeros(p, p), lambda, eta, factor: factor.clone(), slack: Vec::new() };
-        let mut reach = vec![0.0f64; p];
-        for i in 0..x.rows() {
-            reach.iter_mut().zip(x.row(i)).for_each(|(r, v)| *r = r.max(v.abs()));
-        }
         let best = (f64::INFINITY, factor);
-        let mut out = Self { model, x, reach, state, best, bound: 0.0, proof: Proof::default() };
+        let mut out = Self { model, x, reach: reach(x), state, best, bound: 0.0, proof: Proof::default() };
         out.measure();
         out
     }
@@ -127,20 +127,9 @@ impl<'a> Descent<'a> {
 
     /// The bound that the present multipliers prove.
     fn certify(&mut self) -> Result<()> {
-        let (model, state) = (self.model, &self.state);
-        let push = model.push_sum(self.x, &state.lambda);
-        let pull = model.feasible_pull(self.x, &state.eta);
-        let multipliers = Multipliers { push: &push, total: state.lambda.iter().sum(), pull: &pull, most: 1.0 };
-        let found = certify(&multipliers, &model.mean, model.c, &self.reach)?;
-        if found.value > self.bound {
-            self.bound = found.value;
-            let total: f64 = state.eta.iter().sum();
-            let share = if total > model.c { model.c / total } else { 1.0 };
-            let mut eta: Vec<f64> = state.eta.iter().map(|e| e * share * found.mix.kept).collect();
-            if let Some(mean) = eta.last_mut() {
-                *mean += found.mix.mean;
-            }
-            self.proof = Proof { push: state.lambda.iter().map(|l| found.scale * l).collect(), pull: eta };
+        let (bound, proof) = proved((self.model, self.x, &self.reach), &self.state.lambda, &self.state.eta)?;
+        if bound > self.bound {
+            (self.bound, self.proof) = (bound, proof);
         }
         Ok(())
     }
@@ -158,6 +147,34 @@ impl<'a> Descent<'a> {
         };
         (solution, self.proof)
     }
+}
+
+/// The bound that multipliers prove, and what they are scaled to for it.
+pub(crate) fn prove(model: &Model, x: &Matrix, lambda: &[f64], eta: &[f64]) -> Result<(f64, Proof)> {
+    proved((model, x, &reach(x)), lambda, eta)
+}
+
+fn proved((model, x, reach): (&Model, &Matrix, &[f64]), lambda: &[f64], eta: &[f64]) -> Result<(f64, Proof)> {
+    let push = model.push_sum(x, lambda);
+    let pull = model.feasible_pull(x, eta);
+    let multipliers = Multipliers { push: &push, total: lambda.iter().sum(), pull: &pull, most: 1.0 };
+    let found = certify(&multipliers, &model.mean, model.c, reach)?;
+    let total: f64 = eta.iter().sum();
+    let share = if total > model.c { model.c / total } else { 1.0 };
+    let mut eta: Vec<f64> = eta.iter().map(|e| e * share * found.mix.kept).collect();
+    if let Some(mean) = eta.last_mut() {
+        *mean += found.mix.mean;
+    }
+    Ok((found.value, Proof { push: lambda.iter().map(|l| found.scale * l).collect(), pull: eta }))
+}
+
+/// The largest size of each coordinate.
+fn reach(x: &Matrix) -> Vec<f64> {
+    let mut reach = vec![0.0f64; x.cols()];
+    for i in 0..x.rows() {
+        reach.iter_mut().zip(x.row(i)).for_each(|(r, v)| *r = r.max(v.abs()));
+    }
+    reach
 }
 
 /// The multiple of a metric of the smallest objective, and that objective: it is piecewise linear in the multiple, with a kink where
@@ -215,6 +232,21 @@ mod tests {
             assert!(solution.bound <= expected + 1e-12 && solution.bound >= expected - 1e-6);
             assert!(proof.push.iter().all(|l| (0.0..=1.0).contains(l)));
             assert!((proof.pull.iter().sum::<f64>() - c).abs() < 1e-9);
+        }
+    }
+
+    #[test]
+    fn what_pulls_may_be_of_any_size() {
+        for size in [1e-8, 1e-3, 1e4] {
+            let (model, x) = line(2.0);
+            let mut mean = model.mean.clone();
+            mean.as_mut_slice().iter_mut().for_each(|v| *v *= size);
+            // The mean alone pulls, so that `c` times its size is what counts.
+            let model = Model { c: model.c / size, mean, pull: Vec::new(), ..model };
+            let stop = Stop::new(1e-8, 1000);
+            let (solution, _) = solve_given(&model, &x, Matrix::identity(1), &stop, &mut Silent).unwrap();
+            assert_eq!(solution.status, Status::Optimal, "{size}");
+            assert!((solution.objective - 2.5).abs() < 1e-6, "{size}: {}", solution.objective);
         }
     }
 

@@ -15,15 +15,18 @@
 //! | `newton` | the Newton direction |
 //! | `streamed` | the same method where there are too many pairs to give each a row |
 //! | `given` | the same method where the pairs are given, and are all that there are |
+//! | `narrow` | the same in many coordinates: few directions, and more where they are needed |
 //! | `ceiling` | `c_max`: at this trade-off and above, the zero metric is optimal |
 
 mod ceiling;
 mod given;
+mod narrow;
 mod newton;
 mod streamed;
 
 pub(crate) use ceiling::ceiling;
 pub(crate) use given::{Proof, solve_given};
+pub(crate) use narrow::{NARROW, solve_narrow};
 pub(crate) use streamed::{solve_streamed, wants_stream};
 
 use crate::linalg;

@@ -1,10 +1,59 @@
 //! The few directions that tell classes apart, relative to the spread within them, from more features than rows could span.
 
-use super::super::start::weights;
-use super::super::{Fit, Outcome, Training};
+use super::parameters::parameters;
+use super::start::weights;
+use super::{Fit, Method, Outcome, Training};
 use crate::linalg::{self, Cholesky};
 use crate::solver::{Observer, Progress, Status};
 use crate::{Error, Matrix, Metric, Result};
+
+parameters! {
+    /// Fisher's discriminant directions: those that tell the classes' means apart, relative to the spread within the classes.
+    ///
+    /// There is one fewer than there are classes at most. The covariance within the classes is shrunk as Ledoit and Wolf (2004)
+    /// estimate, so that more features than rows do no harm. A closed form, without steps; two or three directions are a map to look at.
+    ///
+    /// ```
+    /// use lipmetric::method::{Discriminant, Method, Training};
+    /// use lipmetric::{Labels, Matrix, solver::Silent};
+    /// let x = Matrix::from_rows(&[[0.0, 9.0], [0.5, 1.0], [2.0, 8.0], [2.5, 2.0]]);
+    /// let y = Labels::from_names(["a", "a", "b", "b"]);
+    /// let fit = Discriminant::new().fit(&Training::new(&x, &y)?, &mut Silent)?;
+    /// assert_eq!(fit.metric.rank(), 1);
+    /// # Ok::<(), lipmetric::Error>(())
+    /// ```
+    pub struct Discriminant = "discriminant" {
+        /// The number of directions, the best first; all unless it is given: one fewer than there are classes.
+        n_components: Option<usize> as impl Into<Option<usize>> = None,
+    }
+}
+
+impl Method for Discriminant {
+    fn name(&self) -> &'static str {
+        Self::NAME
+    }
+
+    fn takes_start(&self) -> bool {
+        false
+    }
+
+    fn fit(&self, data: &Training<'_>, observer: &mut dyn Observer) -> Result<Fit> {
+        data.check_for(self)?;
+        data.y.check_two_classes()?;
+        let fit = discriminant(data, observer)?;
+        let (Some(asked), rank) = (self.n_components, fit.metric.rank()) else { return Ok(fit) };
+        if asked == 0 || asked > rank {
+            let message = format!(
+                "{asked} directions of {} classes: there is one fewer than there are classes at most, and here {rank}; give 1 to {rank}, \
+                 or leave it out for all",
+                data.y.counts().iter().filter(|&&n| n > 0).count()
+            );
+            return Err(Error::parameter("n_components", message));
+        }
+        let first: Vec<usize> = (0..asked).collect();
+        Ok(Fit { metric: Metric::new(fit.metric.factor().select_rows(&first))?, ..fit })
+    }
+}
 
 /// How much of the within-class covariance is its mean variance at the least, the same in all directions.
 const SHRUNK: f64 = 0.1;
