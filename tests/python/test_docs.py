@@ -68,7 +68,7 @@ def echo_files(folder, program):
         program("fit", "cancer.csv", "--method", "lip-i", "--model", f"{name}.lip", cwd=folder)
 
 
-@pytest.mark.parametrize("page", ["README", "docs/choosing", "docs/compare", "docs/pictures", "docs/rivals", "docs/robustness"])
+@pytest.mark.parametrize("page", ["README", "docs/compare", "docs/forms", "docs/pictures", "docs/rivals", "docs/robustness"])
 def test_what_the_pages_type_into_a_terminal_runs(tmp_path, program, page):
     typed = commands((ROOT / f"{page}.md").read_text(encoding="utf-8"))
     assert len(typed) >= 3
