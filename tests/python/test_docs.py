@@ -112,10 +112,10 @@ def pair_files(folder, program):
 #: What each page with commands finds in the folder where they are typed.
 PAGES = {
     "README.md": echo_files,
-    "docs/choosing.md": echo_files,
     "docs/compare.md": echo_files,
     "docs/embeddings.md": None,
     "docs/export.md": None,
+    "docs/forms.md": echo_files,
     "docs/function.md": echo_files,
     "docs/index.md": whole_files,
     "docs/maps.md": echo_files,

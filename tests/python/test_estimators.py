@@ -438,15 +438,17 @@ def test_the_mean_of_neighbours_is_that_of_scikit_learn():
         np.testing.assert_array_equal(ours.kneighbors(X_new)[1], theirs.kneighbors(X_new)[1])
 
 
-def test_the_smooth_function_is_kernel_ridge_of_scikit_learn():
+@pytest.mark.parametrize("name", ["laplace", "gaussian"])
+def test_the_smooth_function_is_kernel_ridge_of_scikit_learn(name):
     from sklearn.kernel_ridge import KernelRidge
     from sklearn.metrics.pairwise import euclidean_distances
 
     (X, y), (X_new, _) = wave(), wave(seed=1)
-    smooth = {"classifier": "smooth", "width": 0.7, "ridge": 0.1}
+    smooth = {"classifier": "smooth", "width": 0.7, "ridge": 0.1, "kernel": name}
     model = lipmetric.fit(X, y, "nn", task="regression", classifier=smooth, scaling="none")
     bandwidth = model.description["classifier"]["smooth"]["bandwidth"]
-    kernel = lambda a, b: np.exp(-euclidean_distances(a, b) / bandwidth)  # noqa: E731
+    power = 1 if name == "laplace" else 2
+    kernel = lambda a, b: np.exp(-((euclidean_distances(a, b) / bandwidth) ** power) / power)  # noqa: E731
     theirs = KernelRidge(alpha=0.1, kernel="precomputed").fit(kernel(X, X), y - y.mean())
     np.testing.assert_allclose(model.predict(X_new), y.mean() + theirs.predict(kernel(X_new, X)), rtol=1e-6)
 

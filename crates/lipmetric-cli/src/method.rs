@@ -5,7 +5,7 @@ pub(crate) mod options;
 use crate::failure::{Failure, Result};
 use crate::rivals::RivalArgs;
 use clap::{Args, ValueEnum};
-use lipmetric::classify::{K, SmoothSpec, Weights};
+use lipmetric::classify::{K, KernelChoice, SmoothSpec, Weights};
 use lipmetric::method::{
     Agop, Arml, Auto, Choose, Discriminant, Euclidean, Itml, Lip, LipLocal, LipPairs, LipRobust, Lmml, Lmnn, Mcml,
     Method as _, MetricKind, Mlkr, Nca, Score, Spec,
@@ -322,8 +322,7 @@ fn diameter(text: &str) -> std::result::Result<Choose<Diameter>, String> {
 pub(crate) struct PredictionArgs {
     /// What predicts the class (or, with --task regression, the number): `nearest`, a majority vote (the mean) of the nearest training rows; `extension`, the function that the paper
     /// selects, the Lipschitz extension of values on the training rows that are learned with the distance or, where the method
-    /// learns none, for it; `smooth`, a smooth function of the distances to the training rows (kernel ridge with the kernel
-    /// exp(-distance / bandwidth)); `auto`: votes or a smooth function, chosen together with the distance (method auto)
+    /// learns none, for it; `smooth`, a smooth function of the distances to the training rows (kernel ridge); `auto`: votes or a smooth function, chosen together with the distance (method auto)
     /// [default: auto for the method auto, else nearest]
     #[arg(long, value_enum, value_name = "CLASSIFIER")]
     classifier: Option<ClassifierKind>,
@@ -346,6 +345,10 @@ pub(crate) struct PredictionArgs {
     /// smooth: the ridge, which makes the function smaller and more robust [default: chosen on rows that the function has not seen]
     #[arg(long, value_name = "RIDGE", value_parser = real)]
     ridge: Option<f64>,
+    /// smooth: how a term falls with the distance to its row: `laplace`, exp(-distance / bandwidth); `gaussian`, exp(-distance^2 /
+    /// (2 bandwidth^2)); `auto`: whichever predicts rows that it has not seen better [default: laplace]
+    #[arg(long, value_enum, value_name = "KERNEL")]
+    kernel: Option<Kernels>,
     /// smooth: whether every class counts as much as any other, whatever its number of rows [default: none]
     #[arg(long, value_enum, value_name = "RULE")]
     class_weights: Option<ClassWeights>,
@@ -365,6 +368,16 @@ pub(crate) enum ClassifierKind {
     Smooth,
     /// Votes or a smooth function, chosen together with the distance
     Auto,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Kernels {
+    /// Whichever predicts better
+    Auto,
+    /// exp(-distance / bandwidth)
+    Laplace,
+    /// exp(-distance^2 / (2 bandwidth^2))
+    Gaussian,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -406,6 +419,7 @@ impl PredictionArgs {
             weights: self.weights.or(others.weights),
             width: self.width.or(others.width),
             ridge: self.ridge.or(others.ridge),
+            kernel: self.kernel.or(others.kernel),
             class_weights: self.class_weights.or(others.class_weights),
         }
     }
@@ -417,6 +431,7 @@ impl PredictionArgs {
         let smooth = [
             ("--width", self.width.is_some()),
             ("--ridge", self.ridge.is_some()),
+            ("--kernel", self.kernel.is_some()),
             ("--class-weights", self.class_weights.is_some()),
         ];
         let wrong = |options: &[(&str, bool)], owner: &str| match options.iter().find(|o| o.1) {
@@ -439,6 +454,11 @@ impl PredictionArgs {
     fn smooth(&self) -> SmoothSpec {
         let mut smooth = SmoothSpec::default();
         (smooth.width, smooth.ridge) = (self.width, self.ridge);
+        smooth.kernel = match self.kernel {
+            Some(Kernels::Auto) => KernelChoice::Auto,
+            Some(Kernels::Gaussian) => KernelChoice::Gaussian,
+            Some(Kernels::Laplace) | None => KernelChoice::Laplace,
+        };
         smooth.balanced = self.class_weights == Some(ClassWeights::Balanced);
         smooth
     }

@@ -30,8 +30,9 @@ pub use sparse::{load_sparse_model, save_sparse_model, sparse_model_from_bytes};
 
 use crate::write::write_whole;
 use crate::{Error, Result, Source, Target};
+use lipmetric::classify::Kernel;
 use lipmetric::method::{Outcome, Spec};
-use lipmetric::model::{Classifier, Model, Origin, Provenance, Terms, TrainingRows};
+use lipmetric::model::{Classifier, Model, Origin, Provenance, Smoothing, Terms, TrainingRows};
 use lipmetric::prepare::Preparation;
 use lipmetric::{Labels, Matrix, Metric, Task};
 use safetensors::tensor::{SafeTensorError, SafeTensors, TensorView};
@@ -46,7 +47,7 @@ use std::path::Path;
 use tensors::{Tensor, Tensors, Written, codes, matrix, vector};
 
 /// The format that this program writes, and the newest that it reads.
-pub const FORMAT_VERSION: u32 = 6;
+pub const FORMAT_VERSION: u32 = 7;
 
 /// From this many features on, the Euclidean metric is stored as what it is instead of as its factor `L`. Only such files have
 /// format 3; all others are readable by programs that know format 2.
@@ -54,11 +55,16 @@ const WIDE: usize = 1000;
 
 /// The oldest format that has all that a model has.
 fn format_of(model: &Model, euclidean: bool) -> u32 {
+    // An older program would take a Gaussian kernel for the other one, and leave out what is added to the values.
+    let newer = |s: &Smoothing| s.smoothness.kernel != Kernel::Laplace || !s.offsets.is_empty();
+    if matches!(&model.classifier, Classifier::Smooth(smoothing) if newer(smoothing)) {
+        return FORMAT_VERSION;
+    }
     match (model.task, euclidean) {
         (Task::Classification, false) => 2,
         (Task::Classification, true) => 3,
         (Task::Regression, _) => 5,
-        _ => FORMAT_VERSION,
+        _ => 6,
     }
 }
 

@@ -18,6 +18,7 @@ use crate::outputs;
 use crate::pages::{self, PageArgs};
 use crate::resources::Stopwatch;
 use crate::session::Session;
+use lipmetric::classify::Kernel;
 use lipmetric::lipschitz::Margins;
 use lipmetric::method::{Choice, Method, MetricKind, Outcome, ScalingChoice, Score, Spec};
 use lipmetric::model::Classifier;
@@ -489,8 +490,12 @@ fn describe_choice(model: &Model, choice: &Choice, facts: &mut TextTable) {
         let votes = if k == 1 { "the nearest row".to_owned() } else { format!("{who} of the {k} nearest rows") };
         facts.row(["chosen function", &votes]);
     }
-    if taken.smoothness.is_some() {
-        facts.row(["chosen function", "smooth in the distances (kernel ridge)"]);
+    if let Some(smoothness) = taken.smoothness {
+        let kernel = match smoothness.kernel {
+            Kernel::Gaussian => ", Gaussian kernel",
+            _ => "",
+        };
+        facts.row(["chosen function", &format!("smooth in the distances (kernel ridge{kernel})")]);
     }
     if let Some(scaling) = &choice.scaling {
         facts.row(["chosen scaling", &describe_scaling(scaling)]);

@@ -32,6 +32,34 @@ fn a_model_predicts_by_a_smooth_function_and_tells_values_probabilities_and_radi
 }
 
 #[test]
+fn a_gaussian_kernel_can_be_asked_for_or_chosen_and_is_certified_too() {
+    let room = Room::new();
+    // Either kernel predicts this rightly, and the radii of the Gaussian are larger.
+    let row = |i: usize| {
+        let z = [0, 1, 2].map(|k| (1.0 + 1.7 * (i * 3 + k) as f64 + ((i * i + k) % 11) as f64).sin());
+        format!("{:.4},{:.4},{:.4},{}\n", z[0], z[1], z[2], if z[0] * z[1] * z[2] > 0.0 { "out" } else { "in" })
+    };
+    room.write("signs.csv", format!("a,b,c,class\n{}", (0..240).map(row).collect::<String>()));
+    let fit = |kernel: &str| {
+        let asked = ["fit", "signs.csv", "--method", "nn", "--classifier", "smooth", "--kernel", kernel, "--json"];
+        room.json(&[&asked[..], &["--model", "k.lip"]].concat())
+    };
+    let radii = || -> Vec<f64> {
+        let out = room.ok(&["predict", "signs.csv", "--model", "k.lip", "--radius"]);
+        out.lines().skip(1).map(|line| line.rsplit(',').nth(1).unwrap().parse().unwrap()).collect()
+    };
+    let told = |fit: &serde_json::Value| fit["classifier"]["smooth"]["kernel"].as_str().unwrap_or("laplace").to_owned();
+    assert_eq!(told(&fit("laplace")), "laplace");
+    assert_eq!(told(&fit("gaussian")), "gaussian");
+    assert!(radii().iter().filter(|r| **r > 0.01).count() > 150, "{:?}", radii());
+    let shown = room.ok(&["inspect", "k.lip"]);
+    assert!(shown.contains("Gaussian kernel") && shown.contains("format 7"), "{shown}");
+    assert_eq!(told(&fit("auto")), "gaussian");
+    let error = room.fails(2, &["fit", "signs.csv", "--method", "nn", "--kernel", "gaussian"]);
+    assert!(error.contains("--kernel is an option of `--classifier smooth`"), "{error}");
+}
+
+#[test]
 fn the_same_model_comes_from_any_number_of_threads() {
     let room = Room::new();
     room.ok(&[&FIT[..], &["one.lip", "--threads", "1"]].concat());

@@ -1,6 +1,6 @@
 //! A model comes back from its file as it was, or not at all.
 
-use lipmetric::classify::{K, SmoothSpec, Weights};
+use lipmetric::classify::{K, KernelChoice, SmoothSpec, Weights};
 use lipmetric::method::{Agop, Auto, Choose, ClassWeights, Euclidean, Init, Lip, Lmml, Lmnn, Mcml, Nca, Solver, Spec};
 use lipmetric::model::{ClassifierSpec, Recipe, Terms};
 use lipmetric::prepare::{Dataset, Fill, Roles, Scaling};
@@ -70,6 +70,26 @@ fn a_smooth_function_comes_back_with_its_coefficients() {
         model.training.as_mut().unwrap().terms = Some(wrong);
         let refused = model_from_bytes("memory", &model_to_bytes(&model).unwrap()).unwrap_err();
         assert!(refused.to_string().contains("a term is of training row 24"), "{refused}");
+    }
+}
+
+#[test]
+fn a_model_says_which_kernel_it_has_and_only_the_gaussian_needs_the_newest_format() {
+    let table = read_table(&Source::buffer("rows.csv", rows().into_bytes()), &ReadOptions::default()).unwrap();
+    let data = Dataset::read(&table, &Roles::default()).unwrap();
+    let spec = Euclidean::new().into();
+    for (kernel, format) in [(KernelChoice::Laplace, 2), (KernelChoice::Gaussian, 7)] {
+        let mut smooth = SmoothSpec::default();
+        smooth.kernel = kernel;
+        let model =
+            Recipe::new(&spec).predicting(ClassifierSpec::Smooth(smooth)).fit(&data, None, &mut Silent).unwrap();
+        let bytes = model_to_bytes(&model).unwrap();
+        let told = String::from_utf8_lossy(&bytes).contains(r#"\"kernel\":\"gaussian\""#);
+        assert_eq!(told, kernel == KernelChoice::Gaussian);
+        let back = model_from_bytes("memory", &bytes).unwrap();
+        assert_eq!(back.format_version, format);
+        assert_eq!(back.model, model);
+        assert_eq!(back.model.explain(&table).unwrap(), model.explain(&table).unwrap(), "to the last bit");
     }
 }
 

@@ -22,7 +22,7 @@ pub use calibrate::Calibration;
 pub use extension::{ExtensionDecision, ExtensionFunction, OnSample};
 pub use knn::{KnnClassifier, Neighbour, Prediction};
 pub use select::{KScore, Validation, best_k, judge_k, usual_ks};
-pub use smooth::{SmoothFunction, SmoothSpec, Smoothness};
+pub use smooth::{Kernel, KernelChoice, Reading, SmoothFunction, SmoothSpec, Smoothness};
 pub use threshold::{JudgedPairs, PairScores, ThresholdRule};
 pub(crate) use vote::Poll;
 pub use vote::{K, Weights, vote};

@@ -11,8 +11,8 @@
 use super::parameters::parameters;
 use super::start::{coordinates, note_collapse, notes_on};
 use super::{Fit, Method, Outcome, Training};
-use crate::classify::smooth::{Points, Ridge, Wanted, explained, fit, laplace_of, largest};
-use crate::classify::{SmoothFunction, Smoothness};
+use crate::classify::smooth::{Decay, Points, Ridge, Wanted, explained, fit, largest};
+use crate::classify::{Kernel, SmoothFunction, Smoothness};
 use crate::data::{folds, holdouts};
 use crate::problem::Coordinates;
 use crate::solver::{Halt, Kept, Observer, Progress, Status, Timed};
@@ -208,7 +208,7 @@ impl Rows {
         let squared = points.squared_within();
         let wanted = Wanted::new(&some.y, some.weights.as_deref());
         for &width in &widths {
-            let kernel = laplace_of(&squared, width * points.spread());
+            let kernel = Decay::new(Kernel::Laplace, width * points.spread()).of(&squared);
             for &ridge in &ridges {
                 // One that is singular to rounding is not to be taken.
                 let Ok(solved) = Ridge::new(&kernel, &wanted.targets, some.weights.as_deref(), ridge) else { continue };

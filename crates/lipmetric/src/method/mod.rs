@@ -61,6 +61,7 @@ pub use start::Init;
 
 pub use crate::data::Triplet;
 
+use crate::classify::smooth::Discriminant;
 use crate::classify::{Calibration, SmoothSpec, Weights};
 use crate::data::{Pair, Quadruplet};
 use crate::pairs::Helpers;
@@ -397,11 +398,13 @@ pub struct Fit {
     pub slack: Option<Vec<f64>>,
     /// Where a smooth function was chosen with the metric: how its values become probabilities.
     pub calibration: Option<Calibration>,
+    /// How a smooth function that was chosen with the metric tells classes from its values, where not by the largest.
+    pub(crate) discriminant: Option<Discriminant>,
 }
 
 impl Fit {
     fn new(metric: Metric, outcome: Outcome) -> Self {
-        Self { metric, outcome, certificate: None, slack: None, calibration: None }
+        Self { metric, outcome, certificate: None, slack: None, calibration: None, discriminant: None }
     }
 }
 

@@ -45,6 +45,7 @@ pub enum Classifier {
 /// );
 /// assert_eq!(read(r#"{"classifier": "extension"}"#)?, ClassifierSpec::Extension { alpha: 0.5, calibrate: true });
 /// assert_eq!(read(r#"{"classifier": "smooth"}"#)?, ClassifierSpec::Smooth(Default::default()));
+/// assert!(read(r#"{"classifier": "smooth", "kernel": "gaussian", "width": 0.7}"#).is_ok());
 /// assert!(read(r#"{"classifier": "nearest", "alpha": 1}"#).is_err());
 /// assert!(read(r#"{"classifier": "smooth", "alpha": 1}"#).is_err());
 /// # Ok::<(), serde_json::Error>(())

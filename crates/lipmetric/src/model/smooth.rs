@@ -2,8 +2,10 @@ use super::Model;
 use super::classifier::{Asked, Decide, Mapped};
 use super::held_out::{self, HeldOut};
 use super::nearest::Nearest;
-use crate::classify::smooth::{self, Fitted, Points, SEED, Said, Sample};
-use crate::classify::{Calibration, Prediction, SmoothFunction, SmoothSpec, Smoothness, Weights, usual_ks};
+use crate::classify::smooth::{self, Discriminant, Fitted, Points, SEED, Said, Sample};
+use crate::classify::{
+    Calibration, Kernel, Prediction, Reading, SmoothFunction, SmoothSpec, Smoothness, Weights, usual_ks,
+};
 use crate::data::holdouts;
 use crate::method::{Fit, Method, Serves, Spec, Training};
 use crate::neighbours::NeighbourIndex;
@@ -11,15 +13,15 @@ use crate::solver::{Observer, Progress};
 use crate::{Error, Labels, Matrix, Result, Task};
 use serde::{Deserialize, Serialize};
 
-/// A smooth function of the distances to the training rows: `f_c(x) = sum_j A_jc exp(-d(x, x_j) / l)` for each class, fitted by
-/// kernel ridge to 1 for a row's own class and -1 for the others. The class of the largest value is predicted. Where numbers are
-/// predicted there is one function, fitted to them.
+/// A smooth function of the distances to the training rows: `f_c(x) = sum_j A_jc k(d(x, x_j))` for each class, with the kernel
+/// `exp(-d / l)` or `exp(-d^2 / (2 l^2))`, fitted by kernel ridge to 1 for a row's own class and -1 for the others. The class of the
+/// largest value is predicted. Where numbers are predicted there is one function, fitted to them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Smoothing {
     /// The bandwidth `l`, in the learned distance.
     pub bandwidth: f64,
-    /// The same as a part of the root of the mean squared distance between the rows, and the ridge.
+    /// The same as a part of the root of the mean squared distance between the rows, the ridge, and the kernel.
     #[serde(flatten)]
     pub smoothness: Smoothness,
     /// How many of the training rows have a term.
@@ -29,6 +31,9 @@ pub struct Smoothing {
     /// What is added to the function: the mean of the numbers that are predicted, 0 for classes.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub offset: f64,
+    /// What is added to the value of each class; empty where nothing is.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub offsets: Vec<f64>,
     /// How values become probabilities; nothing where no rows could be held out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calibration: Option<Calibration>,
@@ -40,9 +45,17 @@ fn is_zero(value: &f64) -> bool {
 
 impl std::fmt::Display for Smoothing {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let kernel = match self.smoothness.kernel {
+            Kernel::Laplace => "",
+            Kernel::Gaussian => ", Gaussian kernel",
+        };
+        let reading = match self.smoothness.reading {
+            Reading::Largest => "",
+            Reading::Discriminant => ", discriminants of its values",
+        };
         write!(
             f,
-            "a smooth function of the distances to {} training rows (kernel ridge; bandwidth {:.3}, ridge {})",
+            "a smooth function of the distances to {} training rows (kernel ridge{kernel}{reading}; bandwidth {:.3}, ridge {})",
             self.terms, self.bandwidth, self.smoothness.ridge
         )
     }
@@ -80,6 +93,8 @@ impl Terms {
     }
 }
 
+/// Parts of the judged rows, each of which is read by discriminants of the others.
+const PARTS: usize = 5;
 /// Rows that settings are judged on, at most: each takes the time of the number's third power.
 const JUDGED: usize = 2000;
 /// The part of many rows that the function of landmarks is judged on, and how many at most.
@@ -89,6 +104,8 @@ const HELD: (f64, usize) = (0.1, 2000);
 struct Judged {
     tried: Vec<Smoothness>,
     said: Vec<Said>,
+    /// Which setting each of those at the end reads by discriminants.
+    raw: Vec<usize>,
     truth: Option<Labels>,
     weights: Vec<f64>,
     how: &'static str,
@@ -96,7 +113,7 @@ struct Judged {
 
 impl Judged {
     fn new(tried: Vec<Smoothness>, how: &'static str) -> Self {
-        Self { tried, said: Vec::new(), truth: None, weights: Vec::new(), how }
+        Self { tried, said: Vec::new(), raw: Vec::new(), truth: None, weights: Vec::new(), how }
     }
 
     /// Adds what is said of more rows.
@@ -122,6 +139,32 @@ impl Judged {
 }
 
 impl Judged {
+    /// Adds to the settings the same read by discriminants, each part of the rows by those of the others, where there are several
+    /// classes.
+    fn read(&mut self) {
+        let Some(truth) = self.truth.as_ref().filter(|t| t.numbers().is_none() && t.classes().len() > 2) else {
+            return;
+        };
+        let part: Vec<usize> = (0..truth.len()).map(|i| i % PARTS).collect();
+        for at in 0..self.said.len() {
+            let said = &self.said[at];
+            let Some(values) = smooth::crossed(&said.values, truth.codes(), &self.weights, &part) else { continue };
+            let said = Said { values, radii: said.radii.clone() };
+            self.raw.push(at);
+            self.tried.push(self.tried[at].with_reading(Reading::Discriminant));
+            self.said.push(said);
+        }
+    }
+
+    /// The discriminants that a setting is read by, of all rows.
+    fn discriminant(&self, at: usize) -> Result<Option<Discriminant>> {
+        let plain = self.tried.len() - self.raw.len();
+        let (Some(truth), Some(raw)) = (&self.truth, at.checked_sub(plain).map(|k| self.raw[k])) else {
+            return Ok(None);
+        };
+        Discriminant::fit(&self.said[raw].values, truth.codes(), &self.weights).map(Some)
+    }
+
     /// How the values of a setting become probabilities; of classes alone.
     fn calibration(&self, at: usize) -> Result<Option<Calibration>> {
         let truth = self.truth.as_ref().filter(|truth| truth.numbers().is_none());
@@ -148,13 +191,15 @@ pub(super) fn fit(
         let held_out = HeldOut::new(spec, &fit.outcome, training, serves, observer)?;
         judged_on_folds(&held_out, asked)?
     };
+    judged.read();
     let mut chosen = picked(&judged);
     if n > smooth::EXACT_ROWS && observer.progress(&Progress::default()).is_continue() {
         judged =
             judged_by_landmarks(&mapped, training, asked, chosen.map_or(asked.unjudged(), |(at, _)| judged.tried[at]))?;
+        judged.read();
         chosen = picked(&judged);
     }
-    let (smoothness, calibration) = match chosen {
+    let (smoothness, calibration, discriminant) = match chosen {
         Some((at, score)) => {
             let worth = match training.y.task() {
                 Task::Regression => format!("R2 on these rows is {score:.3}"),
@@ -162,11 +207,12 @@ pub(super) fn fit(
             };
             let how = judged.how;
             fit.outcome.notes.push(format!("bandwidth and ridge of the smooth function were chosen {how}: {worth}"));
-            (judged.tried[at], judged.calibration(at)?)
+            (judged.tried[at], judged.calibration(at)?, judged.discriminant(at)?)
         }
-        None => (asked.unjudged(), None),
+        None => (asked.unjudged(), None, None),
     };
-    let (smoothing, terms) = finish(&mapped, training, asked.balanced, smoothness, calibration)?;
+    let (smoothing, terms) =
+        finish(&mapped, training, asked.balanced, smoothness, (calibration, discriminant.as_ref()))?;
     fit.outcome.notes.extend(landmarks_note(&terms, n));
     Ok((fit, smoothing, terms))
 }
@@ -184,7 +230,7 @@ pub(super) fn chosen(fit: &Fit, training: &Training<'_>, asked: SmoothSpec) -> R
     let chosen = fit.outcome.choice.as_ref().and_then(|choice| choice.chosen.smoothness);
     let mapped = fit.metric.transform(training.x)?;
     let smoothness = chosen.unwrap_or_else(|| asked.unjudged());
-    finish(&mapped, training, asked.balanced, smoothness, fit.calibration.clone())
+    finish(&mapped, training, asked.balanced, smoothness, (fit.calibration.clone(), fit.discriminant.as_ref()))
 }
 
 /// The function of these settings on mapped rows, and its parts.
@@ -193,18 +239,23 @@ fn finish(
     training: &Training<'_>,
     balanced: bool,
     smoothness: Smoothness,
-    calibration: Option<Calibration>,
+    (calibration, discriminant): (Option<Calibration>, Option<&Discriminant>),
 ) -> Result<(Smoothing, Terms)> {
     let landmarks = (mapped.rows() > smooth::EXACT_ROWS).then_some((smooth::LANDMARKS, SEED));
     let labels = training.y;
     let weights = smooth::row_weights(labels, training.weights, balanced);
     let Fitted { centres, function } = smooth::fit(mapped, labels, weights.as_deref(), smoothness, landmarks)?;
+    let function = match discriminant {
+        Some(discriminant) => function.read_by(discriminant)?,
+        None => function,
+    };
     let smoothing = Smoothing {
         bandwidth: function.bandwidth(),
         smoothness,
         terms: centres.len(),
         lipschitz: function.lipschitz(),
         offset: function.offset(),
+        offsets: function.offsets().to_vec(),
         calibration,
     };
     Ok((smoothing, Terms::new(centres, function.coefficients().clone())))
@@ -263,8 +314,9 @@ fn judged_by_landmarks(
     let weights = part_weights(training, &seen, &split.train, asked);
     let functions = smooth::fit_landmarks(&rows, &seen, weights.as_deref(), &tried, (smooth::LANDMARKS, SEED))?;
     let queries = mapped.select_rows(&split.test);
-    let say =
-        |function: &SmoothFunction| Ok(Said { values: function.values(&queries)?, radii: function.radii(&queries)? });
+    let say = |function: &SmoothFunction| {
+        Ok(Said { values: function.values(&queries)?, radii: function.usual_radii(&queries)? })
+    };
     let said = functions.iter().map(say).collect::<Result<Vec<_>>>()?;
     let mut judged = Judged::new(tried, "on a sample, the ridge again on rows held out from a function of all others");
     let unseen = labels.select(&split.test);
@@ -286,7 +338,8 @@ pub(super) fn function(model: &Model, smoothing: &Smoothing) -> Result<SmoothFun
         return Err(Error::data("the model has no coefficients, by which its smooth function predicts"));
     };
     let centres = model.metric.transform(&rows.x.select_rows(&terms.rows))?;
-    Ok(SmoothFunction::new(&centres, terms.coefficients.clone(), smoothing.bandwidth)?.above(smoothing.offset))
+    let function = SmoothFunction::new(&centres, terms.coefficients.clone(), smoothing.bandwidth)?;
+    function.with_kernel(smoothing.smoothness.kernel).above(smoothing.offset).with_offsets(smoothing.offsets.clone())
 }
 
 /// The function of a model, made ready.

@@ -1,6 +1,6 @@
 use super::shown::sample;
 use super::{Curve, Form, History, PairsView, Plane, RowsView};
-use crate::classify::{Validation, judge_k};
+use crate::classify::{Kernel, Validation, judge_k};
 use crate::data::Pair;
 use crate::evaluate::statistics::share_band;
 use crate::method::{Choice, Judged, Method, MetricKind};
@@ -343,11 +343,12 @@ fn named(judged: &Judged) -> String {
     if judged.euclid > 0.0 && judged.euclid < 1.0 {
         text += &format!(", {:.0} % Euclidean", 100.0 * judged.euclid);
     }
-    match (judged.k, judged.smoothness.is_some()) {
+    match (judged.k, judged.smoothness.map(|s| s.kernel)) {
         (Some(1), _) => text += "; nearest row",
         (Some(k), _) => text += &format!("; {k} neighbours"),
-        (None, true) => text += "; smooth function",
-        (None, false) => {}
+        (None, Some(Kernel::Laplace)) => text += "; smooth function",
+        (None, Some(Kernel::Gaussian)) => text += "; smooth function, Gaussian",
+        (None, None) => {}
     }
     text
 }

@@ -1,10 +1,11 @@
 //! Distance and function chosen together: what is promised of the choice, and that it holds.
 
-use lipmetric::classify::SmoothSpec;
+use lipmetric::classify::{KernelChoice, Reading, SmoothSpec};
 use lipmetric::data::{Column, Table};
 use lipmetric::method::{Auto, Euclidean, MetricKind, Score, Spec};
-use lipmetric::model::{Classifier, ClassifierSpec, Recipe};
+use lipmetric::model::{Classifier, ClassifierSpec, Recipe, Rows};
 use lipmetric::prepare::{Dataset, Fill, Roles, Scaling};
+use lipmetric::robust::Radius;
 use lipmetric::solver::{Halt, Observer, Progress, Silent};
 use lipmetric::{Error, Model};
 use rand::{RngExt, SeedableRng};
@@ -64,6 +65,42 @@ fn a_smooth_border_is_found_by_a_smooth_function_and_its_probabilities_are_hones
     let shares = model.shares(lipmetric::model::Rows::Prepared(&prepared)).unwrap().unwrap();
     let told = lipmetric::evaluate::Reliability::of(&shares, test.labels.codes()).unwrap();
     assert!(told.calibration_error < 0.06 && told.auc.unwrap() > 0.9, "{told:?}");
+}
+
+#[test]
+fn a_class_between_others_is_found_and_its_radii_hold() {
+    // Three shells around the same place: the middle one's function is large nowhere.
+    let data = data(240, 5, 8, |z, _| {
+        let far: f64 = z.iter().map(|v| v * v).sum();
+        if far < 1.2 {
+            0
+        } else if far < 2.0 {
+            1
+        } else {
+            2
+        }
+    });
+    let euclid: Spec = Euclidean::new().into();
+    for kernel in [KernelChoice::Laplace, KernelChoice::Gaussian] {
+        let mut smooth = SmoothSpec::default();
+        smooth.kernel = kernel;
+        let model = fit(&euclid, ClassifierSpec::Smooth(smooth), &data);
+        let Classifier::Smooth(smoothing) = &model.classifier else { panic!() };
+        assert_eq!((smoothing.smoothness.reading, smoothing.offsets.len()), (Reading::Discriminant, 3));
+        let rows = model.training.as_ref().unwrap().x.clone();
+        let certified = model.certify(Rows::Prepared(&rows), Radius::default()).unwrap();
+        assert!(certified.iter().filter(|c| c.1 > 0.01).count() > 120, "{kernel:?}");
+        let right = certified.iter().zip(data.labels.codes()).filter(|((label, _), code)| label == *code).count();
+        assert!(right > 200, "{kernel:?}: {right}");
+        for k in 0..10 {
+            let mut moved = rows.clone();
+            for (i, (_, radius)) in certified.iter().enumerate() {
+                moved.row_mut(i)[k / 2] += if k % 2 == 0 { 0.999 } else { -0.999 } * radius.min(100.0);
+            }
+            let again = model.predict(Rows::Prepared(&moved)).unwrap();
+            again.iter().zip(&certified).for_each(|(a, b)| assert_eq!(*a, b.0, "{kernel:?}, step {k}"));
+        }
+    }
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! The function for given rows and settings.
 
-use super::kernel::{Points, laplace_of};
+use super::kernel::{Decay, Kernel, Points};
 use super::ridge::{Ridge, Wanted, counted};
-use super::{Landmarks, SmoothFunction, draw};
+use super::{Landmarks, Reading, SmoothFunction, draw};
 use crate::{Error, Labels, Matrix, Result};
 use serde::{Deserialize, Serialize};
 
@@ -14,13 +14,31 @@ pub struct Smoothness {
     pub width: f64,
     /// The ridge: how much the size of the function counts against its errors.
     pub ridge: f64,
+    /// How terms fall with the distance.
+    #[serde(default, skip_serializing_if = "Kernel::is_laplace")]
+    pub kernel: Kernel,
+    /// How a class is told from the values of all classes.
+    #[serde(default, skip_serializing_if = "Reading::is_largest")]
+    pub reading: Reading,
 }
 
 impl Smoothness {
-    /// A width and a ridge.
+    /// A width and a ridge, of the Laplace kernel.
     #[must_use]
     pub const fn new(width: f64, ridge: f64) -> Self {
-        Self { width, ridge }
+        Self { width, ridge, kernel: Kernel::Laplace, reading: Reading::Largest }
+    }
+
+    /// The same with another kernel.
+    #[must_use]
+    pub const fn with_kernel(self, kernel: Kernel) -> Self {
+        Self { kernel, ..self }
+    }
+
+    /// The same with another reading of the values.
+    #[must_use]
+    pub const fn with_reading(self, reading: Reading) -> Self {
+        Self { reading, ..self }
     }
 
     /// Checks that both are positive.
@@ -37,6 +55,26 @@ impl Smoothness {
     }
 }
 
+/// Which kernels a smooth function may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum KernelChoice {
+    /// The one that predicts held-out rows better; of equally good settings the one with the larger radius.
+    Auto,
+    /// `exp(-d / l)`.
+    #[default]
+    Laplace,
+    /// `exp(-d^2 / (2 l^2))`.
+    Gaussian,
+}
+
+impl KernelChoice {
+    fn is_usual(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
 /// What is asked of a smooth function.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -46,6 +84,9 @@ pub struct SmoothSpec {
     pub width: Option<f64>,
     /// The ridge; chosen where there is none.
     pub ridge: Option<f64>,
+    /// The kernel.
+    #[serde(skip_serializing_if = "KernelChoice::is_usual")]
+    pub kernel: KernelChoice,
     /// Whether every class counts as much as any other, whatever its number of rows.
     pub balanced: bool,
 }
@@ -59,19 +100,27 @@ impl SmoothSpec {
         Smoothness::new(self.width.unwrap_or(1.0), self.ridge.unwrap_or(1.0)).check()
     }
 
-    /// The settings to judge, the smoothest first.
-    pub(crate) fn tried(&self) -> Vec<Smoothness> {
-        super::usual(self.width, self.ridge)
+    fn kernels(&self) -> &'static [Kernel] {
+        match self.kernel {
+            KernelChoice::Auto => &Kernel::ALL,
+            KernelChoice::Gaussian => &[Kernel::Gaussian],
+            KernelChoice::Laplace => &[Kernel::Laplace],
+        }
     }
 
-    /// The same for one width.
+    /// The settings to judge, the smoothest of each kernel first.
+    pub(crate) fn tried(&self) -> Vec<Smoothness> {
+        super::usual(self.kernels(), self.width, self.ridge)
+    }
+
+    /// The same for one kernel and width.
     pub(crate) fn near(&self, near: Smoothness) -> Vec<Smoothness> {
-        super::usual(Some(near.width), self.ridge)
+        super::usual(&[near.kernel], Some(near.width), self.ridge)
     }
 
     /// What is taken where nothing could be judged: in the middle of what is tried.
     pub(crate) fn unjudged(&self) -> Smoothness {
-        Smoothness::new(self.width.unwrap_or(0.7), self.ridge.unwrap_or(0.1))
+        Smoothness::new(self.width.unwrap_or(0.7), self.ridge.unwrap_or(0.1)).with_kernel(self.kernels()[0])
     }
 }
 
@@ -115,14 +164,15 @@ pub(crate) fn fit(
     let centres = counted(weights).unwrap_or_else(|| (0..mapped.rows()).collect());
     let weights: Option<Vec<f64>> = weights.map(|w| centres.iter().map(|&i| w[i]).collect());
     let (rows, labels) = (mapped.select_rows(&centres), labels.select(&centres));
-    let kernel = laplace_of(&Points::new(&rows).squared_within(), bandwidth);
+    let kernel = Decay::new(smoothness.kernel, bandwidth).of(&Points::new(&rows).squared_within());
     let wanted = Wanted::new(&labels, weights.as_deref());
     let solved = Ridge::new(&kernel, &wanted.targets, weights.as_deref(), smoothness.ridge)?;
     let coefficients = wanted.per_class(solved.coefficients);
-    Ok(Fitted { function: SmoothFunction::new(&rows, coefficients, bandwidth)?.above(wanted.offset), centres })
+    let function = SmoothFunction::new(&rows, coefficients, bandwidth)?.with_kernel(smoothness.kernel);
+    Ok(Fitted { function: function.above(wanted.offset), centres })
 }
 
-/// The functions for settings of one width and several ridges, with landmarks where there are many rows.
+/// The functions for settings of one kernel and width and several ridges, with landmarks where there are many rows.
 ///
 /// # Errors
 /// As [`fit`].
@@ -150,16 +200,17 @@ pub(crate) fn fit_landmarks(
     (count, seed): (usize, u64),
 ) -> Result<Vec<SmoothFunction>> {
     let Some(first) = tried.first() else { return Ok(Vec::new()) };
-    if tried.iter().any(|s| s.width != first.width) {
-        return Err(Error::parameter("width", "landmarks are fitted for one width at a time"));
+    if tried.iter().any(|s| (s.kernel, s.width) != (first.kernel, first.width)) {
+        return Err(Error::parameter("width", "landmarks are fitted for one kernel and width at a time"));
     }
     let wanted = Wanted::new(labels, weights);
     let rows = mapped.select_rows(&draw(labels, count, seed)?);
     let bandwidth = first.width * Points::new(mapped).spread();
-    let system = Landmarks::new(&Points::new(&rows), mapped, &wanted.targets, weights, bandwidth);
+    let decay = Decay::new(first.kernel, bandwidth);
+    let system = Landmarks::new(&Points::new(&rows), mapped, &wanted.targets, weights, decay);
     let one = |s: &Smoothness| {
         let coefficients = wanted.per_class(system.solve(s.ridge)?);
-        Ok(SmoothFunction::new(&rows, coefficients, bandwidth)?.above(wanted.offset))
+        Ok(SmoothFunction::new(&rows, coefficients, bandwidth)?.with_kernel(first.kernel).above(wanted.offset))
     };
     tried.iter().map(one).collect()
 }

@@ -1,7 +1,7 @@
 //! Gradients of the function with respect to the mapped rows.
 
 use super::SmoothFunction;
-use super::kernel::BLOCK;
+use super::kernel::{BLOCK, Kernel};
 use crate::{Matrix, Result, linalg};
 use rayon::prelude::*;
 
@@ -42,10 +42,19 @@ impl SmoothFunction {
         let count = BLOCK.min(queries.rows() - from);
         let block = self.points.queries(queries, from);
         let mut slopes = self.points.squared(&block);
-        let apart: Vec<f64> = slopes.iter().map(|v| v.sqrt()).collect();
-        super::kernel::laplace(&mut slopes, self.bandwidth);
-        // `-exp(-d / l) / (l d)`: the gradient of a term is this times the difference of the two rows.
-        slopes.iter_mut().zip(&apart).for_each(|(s, d)| *s = if *d > 0.0 { -*s / (self.bandwidth * d) } else { 0.0 });
+        let l = self.decay.bandwidth;
+        // `-exp(-d / l) / (l d)`, or `-exp(-d^2 / (2 l^2)) / l^2`: the gradient of a term is this times the difference of the two rows.
+        match self.decay.kernel {
+            Kernel::Laplace => {
+                let apart: Vec<f64> = slopes.iter().map(|v| v.sqrt()).collect();
+                self.decay.apply(&mut slopes);
+                slopes.iter_mut().zip(&apart).for_each(|(s, d)| *s = if *d > 0.0 { -*s / (l * d) } else { 0.0 });
+            }
+            Kernel::Gaussian => {
+                self.decay.apply(&mut slopes);
+                slopes.iter_mut().for_each(|s| *s /= -(l * l));
+            }
+        }
         let mut weighted = vec![0.0; BLOCK * n];
         let mut gradients = vec![0.0; BLOCK * p];
         for class in 0..if classes == 2 { 1 } else { classes } {
@@ -73,7 +82,7 @@ mod tests {
 
     #[test]
     fn products_of_gradients_are_those_of_differences_of_the_function() {
-        for classes in [2, 3] {
+        for (classes, kernel) in [(2, Kernel::Laplace), (3, Kernel::Laplace), (3, Kernel::Gaussian)] {
             let centres = Matrix::from_vec(12, 3, (0..36).map(|k| ((5 * k * k + k) % 17) as f64 / 6.0).collect());
             let mut a = Matrix::zeros(12, classes);
             for j in 0..12 {
@@ -84,7 +93,7 @@ mod tests {
                     a[(j, 0)] = -a[(j, 1)];
                 }
             }
-            let f = SmoothFunction::new(&centres.unwrap(), a, 1.2).unwrap();
+            let f = SmoothFunction::new(&centres.unwrap(), a, 1.2).unwrap().with_kernel(kernel);
             let queries = Matrix::from_vec(70, 3, (0..210).map(|k| ((11 * k) % 53) as f64 / 19.0).collect()).unwrap();
             let found = f.gradient_products(&queries).unwrap();
             let mut expected = Matrix::zeros(3, 3);

@@ -1,7 +1,8 @@
 //! Settings judged on rows that the functions have not seen, and the choice between them.
 
 use super::fit::Smoothness;
-use super::kernel::{laplace_into, laplace_of, laplace_upper};
+use super::kernel::{Decay, Kernel};
+use super::radius::Seen;
 use super::ridge::{Ridge, Wanted, largest};
 use crate::{Labels, Matrix, Result, linalg};
 use rayon::prelude::*;
@@ -29,11 +30,16 @@ thread_local! {
     static ROOM: Cell<Scratch> = Cell::default();
 }
 
-/// All settings that are tried where nothing is given, the smoothest first.
-pub(crate) fn usual(width: Option<f64>, ridge: Option<f64>) -> Vec<Smoothness> {
+/// All settings of these kernels that are tried where nothing is given, the smoothest of each first.
+pub(crate) fn usual(kernels: &[Kernel], width: Option<f64>, ridge: Option<f64>) -> Vec<Smoothness> {
     let list = |given: Option<f64>, all: &[f64]| given.map_or_else(|| all.iter().rev().copied().collect(), |v| vec![v]);
     let (widths, ridges) = (list(width, &WIDTHS), list(ridge, &RIDGES));
-    ridges.iter().flat_map(|&ridge| widths.iter().map(move |&width| Smoothness::new(width, ridge))).collect()
+    let mut out = Vec::with_capacity(kernels.len() * widths.len() * ridges.len());
+    for &kernel in kernels {
+        let of = |&ridge: &f64| widths.iter().map(move |&width| Smoothness::new(width, ridge).with_kernel(kernel));
+        out.extend(ridges.iter().flat_map(of));
+    }
+    out
 }
 
 /// What a function says of rows that it has not seen.
@@ -41,7 +47,7 @@ pub(crate) fn usual(width: Option<f64>, ridge: Option<f64>) -> Vec<Smoothness> {
 pub(crate) struct Said {
     /// A row per row, a column per class.
     pub(crate) values: Matrix,
-    /// How far each row may move before its class can change.
+    /// How far each row, or some of them, may move before its class can change.
     pub(crate) radii: Vec<f64>,
 }
 
@@ -68,32 +74,34 @@ impl Sample<'_> {
     /// If a system is singular.
     pub(crate) fn at(&self, queries: &Matrix, tried: &[Smoothness]) -> Result<Vec<Said>> {
         let wanted = self.wanted();
-        let of_width = |width: &f64| -> Result<Vec<(usize, Said)>> {
-            let bandwidth = width * self.spread;
+        let of = |&(kernel, width): &(Kernel, f64)| -> Result<Vec<(usize, Said)>> {
+            let decay = Decay::new(kernel, width * self.spread);
             let mut room = ROOM.take();
-            laplace_upper(&mut room.within, self.within, bandwidth);
-            laplace_into(&mut room.kernel, queries, bandwidth);
-            let Scratch { within, kernel, system } = &mut room;
+            decay.of_upper(&mut room.within, self.within);
+            decay.of_into(&mut room.kernel, queries);
+            let Scratch { within, kernel: to, system } = &mut room;
             let one = |(at, smoothness): (usize, &Smoothness)| -> Result<(usize, Said)> {
                 let spare = std::mem::take(system);
                 let solved = Ridge::in_memory(spare, within, &wanted.targets, self.weights, smoothness.ridge)?;
                 let coefficients;
                 (coefficients, *system) = solved.into_parts();
-                let values = wanted.told(linalg::product(kernel, &coefficients));
-                let radii = wanted.radii(kernel, &wanted.per_class(coefficients), &values, bandwidth);
+                let values = wanted.told(linalg::product(to, &coefficients));
+                let seen = Seen { kernel: to, values: &values, within: self.within, left_out: false };
+                let radii = wanted.radii(&seen, &wanted.per_class(coefficients), decay);
                 Ok((at, Said { radii, values }))
             };
-            let said = tried.iter().enumerate().filter(|(_, s)| s.width == *width).map(one).collect();
+            let own = |(_, s): &(usize, &Smoothness)| (s.kernel, s.width) == (kernel, width);
+            let said = tried.iter().enumerate().filter(own).map(one).collect();
             if self.within.rows() <= KEPT_ROWS {
                 ROOM.set(room);
             }
             said
         };
-        let mut widths: Vec<f64> = tried.iter().map(|s| s.width).collect();
-        widths.sort_unstable_by(f64::total_cmp);
-        widths.dedup();
+        let mut kernels: Vec<(Kernel, f64)> = tried.iter().map(|s| (s.kernel, s.width)).collect();
+        kernels.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+        kernels.dedup();
         let mut said: Vec<(usize, Said)> =
-            widths.par_iter().map(of_width).collect::<Result<Vec<_>>>()?.into_iter().flatten().collect();
+            kernels.par_iter().map(of).collect::<Result<Vec<_>>>()?.into_iter().flatten().collect();
         said.sort_unstable_by_key(|(at, _)| *at);
         Ok(said.into_iter().map(|(_, said)| said).collect())
     }
@@ -106,67 +114,16 @@ impl Sample<'_> {
     pub(crate) fn left_out(&self, tried: &[Smoothness]) -> Result<Vec<Said>> {
         let wanted = self.wanted();
         let one = |smoothness: &Smoothness| -> Result<Said> {
-            let bandwidth = smoothness.width * self.spread;
-            let kernel = laplace_of(self.within, bandwidth);
+            let decay = Decay::new(smoothness.kernel, smoothness.width * self.spread);
+            let kernel = decay.of(self.within);
             let solved = Ridge::new(&kernel, &wanted.targets, self.weights, smoothness.ridge)?;
             let values = wanted.told(solved.left_out(&wanted.targets));
             let coefficients = wanted.per_class(solved.coefficients);
-            let radius = |i: usize| wanted.radius(kernel.row(i), Some(i), &coefficients, values.row(i), bandwidth);
-            Ok(Said { radii: (0..values.rows()).map(radius).collect(), values })
+            let seen = Seen { kernel: &kernel, values: &values, within: self.within, left_out: true };
+            Ok(Said { radii: wanted.radii(&seen, &coefficients, decay), values })
         };
         tried.par_iter().map(one).collect()
     }
-}
-
-/// What [`radius`] gives for every row of a kernel, to rounding: `P - N` is the difference of two values, and `P + N` a product of
-/// the kernel and the sizes of the differences of the coefficients.
-pub(super) fn radii(kernel: &Matrix, coefficients: &Matrix, values: &Matrix, bandwidth: f64) -> Vec<f64> {
-    let classes = coefficients.cols();
-    let top: Vec<usize> = (0..values.rows()).map(|q| largest(values.row(q)) as usize).collect();
-    let mut out = vec![0.0; values.rows()];
-    for class in 0..classes {
-        let own: Vec<usize> = (0..top.len()).filter(|&q| top[q] == class).collect();
-        if own.is_empty() {
-            continue;
-        }
-        let others: Vec<usize> = (0..classes).filter(|&c| c != class).collect();
-        let mut sizes = Matrix::zeros(coefficients.rows(), others.len());
-        for j in 0..sizes.rows() {
-            let a = coefficients.row(j);
-            sizes.row_mut(j).iter_mut().zip(&others).for_each(|(s, &c)| *s = (a[class] - a[c]).abs());
-        }
-        let sums = linalg::product(&kernel.select_rows(&own), &sizes);
-        for (row, &q) in own.iter().enumerate() {
-            let one = |(&sum, &c): (&f64, &usize)| {
-                let apart = values[(q, class)] - values[(q, c)];
-                if apart <= 0.0 { 0.0 } else { ((sum + apart) / (sum - apart).max(0.0)).ln().max(0.0) }
-            };
-            out[q] = 0.5 * bandwidth * sums.row(row).iter().zip(&others).map(one).fold(f64::INFINITY, f64::min);
-        }
-    }
-    out
-}
-
-/// The certified radius `(l / 2) ln(P / N)` of a class against all others, by the kernel to the centres, one of which may have no
-/// part.
-pub(super) fn radius(kernel: &[f64], without: Option<usize>, coefficients: &Matrix, top: u32, bandwidth: f64) -> f64 {
-    // The positive and the negative sum against each class.
-    let mut sums = vec![(0.0_f64, 0.0_f64); coefficients.cols()];
-    for (j, &k) in kernel.iter().enumerate() {
-        if without == Some(j) {
-            continue;
-        }
-        let a = coefficients.row(j);
-        let own = a[top as usize];
-        for (sum, other) in sums.iter_mut().zip(a) {
-            let term = k * (own - other);
-            sum.0 += term.max(0.0);
-            sum.1 -= term.min(0.0);
-        }
-    }
-    let others = sums.iter().enumerate().filter(|(c, _)| *c != top as usize);
-    let one = |(_, &(p, n)): (usize, &(f64, f64))| if p > n { (p / n).ln().max(0.0) } else { 0.0 };
-    0.5 * bandwidth * others.map(one).fold(f64::INFINITY, f64::min)
 }
 
 /// Of the settings that predict held-out rows no worse than the best by more than one standard error of the paired difference,
@@ -248,15 +205,18 @@ mod tests {
         let within = points.squared_within();
         let sample = Sample { within: &within, spread: points.spread(), labels: &labels, weights: None };
         let queries = x.select_rows(&test);
-        let tried = usual(None, Some(0.1));
-        assert_eq!(tried.len(), 5);
+        let tried = usual(&Kernel::ALL, None, Some(0.1));
+        assert_eq!(tried.len(), 10);
         for (said, &smoothness) in sample.at(&points.squared_distances(&queries), &tried).unwrap().iter().zip(&tried) {
             let f = fit(&x.select_rows(&train), &labels, None, smoothness, None).unwrap().function;
             for (a, b) in said.values.as_slice().iter().zip(f.values(&queries).unwrap().as_slice()) {
                 assert!((a - b).abs() < 1e-9);
             }
-            for (a, b) in said.radii.iter().zip(f.radii(&queries).unwrap()) {
-                assert!((a - b).abs() < 1e-9);
+            let (radii, all) = (said.radii.iter(), f.radii(&queries).unwrap());
+            match smoothness.kernel {
+                Kernel::Laplace => radii.zip(all).for_each(|(a, b)| assert!((a - b).abs() < 1e-9)),
+                // Here to the nearest rival alone, and halved as long as is needed.
+                Kernel::Gaussian => radii.zip(all).for_each(|(a, b)| assert!(*a > 0.99 * b && *a < 1e3)),
             }
         }
     }

@@ -1,8 +1,107 @@
-//! Distances and the Laplace kernel between mapped rows, in blocks.
+//! Distances between mapped rows and kernels of them, in blocks.
 
 use crate::linalg::exponential::{LEAST_EXPONENT, exponentials};
 use crate::{Matrix, linalg};
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+/// How a term of a smooth function falls with the distance `d` to its centre.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Kernel {
+    /// `exp(-d / l)`: it has an edge at the centre, and forgives noise and features that do not matter.
+    #[default]
+    Laplace,
+    /// `exp(-d^2 / (2 l^2))`: smooth everywhere, for borders that are.
+    Gaussian,
+}
+
+impl Kernel {
+    /// All, the usual one first.
+    pub const ALL: [Self; 2] = [Self::Laplace, Self::Gaussian];
+
+    /// Its name, as a file has it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Laplace => "laplace",
+            Self::Gaussian => "gaussian",
+        }
+    }
+
+    pub(crate) fn is_laplace(&self) -> bool {
+        matches!(self, Self::Laplace)
+    }
+}
+
+impl std::fmt::Display for Kernel {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A kernel of one bandwidth.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Decay {
+    pub(crate) kernel: Kernel,
+    pub(crate) bandwidth: f64,
+}
+
+impl Decay {
+    pub(crate) const fn new(kernel: Kernel, bandwidth: f64) -> Self {
+        Self { kernel, bandwidth }
+    }
+
+    /// The largest slope: how much a term changes per unit of distance, at most. That of the Gaussian is at a distance of `l`.
+    pub(crate) fn slope(self) -> f64 {
+        match self.kernel {
+            Kernel::Laplace => 1.0 / self.bandwidth,
+            Kernel::Gaussian => (-0.5_f64).exp() / self.bandwidth,
+        }
+    }
+
+    /// The kernel at a distance.
+    pub(crate) fn at(self, distance: f64) -> f64 {
+        match self.kernel {
+            Kernel::Laplace => (-distance / self.bandwidth).exp(),
+            Kernel::Gaussian => (-0.5 * (distance / self.bandwidth).powi(2)).exp(),
+        }
+    }
+
+    /// The kernel of squared distances, in place.
+    pub(crate) fn apply(self, squared: &mut [f64]) {
+        match self.kernel {
+            Kernel::Laplace => pulp::Arch::new().dispatch(Laplace { squared, scale: 1.0 / self.bandwidth }),
+            Kernel::Gaussian => {
+                let scale = 0.5 / (self.bandwidth * self.bandwidth);
+                pulp::Arch::new().dispatch(Gaussian { squared, scale });
+            }
+        }
+    }
+
+    /// The same of a whole matrix, by all threads.
+    pub(crate) fn of(self, squared: &Matrix) -> Matrix {
+        let mut out = Matrix::default();
+        self.of_into(&mut out, squared);
+        out
+    }
+
+    /// The same in place of another matrix, whose memory is used again.
+    pub(super) fn of_into(self, out: &mut Matrix, squared: &Matrix) {
+        out.copy_from(squared);
+        out.as_mut_slice().par_chunks_mut(1 << 14).for_each(|part| self.apply(part));
+    }
+
+    /// The same of the upper triangle of a symmetric matrix, all that a factorisation looks at; what is below it is left as it was.
+    pub(super) fn of_upper(self, out: &mut Matrix, squared: &Matrix) {
+        let n = squared.cols();
+        out.copy_from(squared);
+        for i in 0..n {
+            self.apply(&mut out.row_mut(i)[i..]);
+        }
+    }
+}
 
 /// Rows of a block. A last block is filled up with zeros, so that what is computed of a row does not depend on the rows that are
 /// asked about with it.
@@ -69,9 +168,9 @@ impl Points {
     }
 
     /// The kernel between a block of queries and every row.
-    pub(super) fn kernel(&self, queries: &[f64], bandwidth: f64) -> Vec<f64> {
+    pub(super) fn kernel(&self, queries: &[f64], decay: Decay) -> Vec<f64> {
         let mut out = self.squared(queries);
-        laplace(&mut out, bandwidth);
+        decay.apply(&mut out);
         out
     }
 
@@ -109,33 +208,6 @@ impl Points {
     }
 }
 
-/// `exp(-d / bandwidth)` of squared distances `d^2`, in place.
-pub(crate) fn laplace(squared: &mut [f64], bandwidth: f64) {
-    pulp::Arch::new().dispatch(Laplace { squared, scale: 1.0 / bandwidth });
-}
-
-/// The same of a whole matrix, by all threads.
-pub(crate) fn laplace_of(squared: &Matrix, bandwidth: f64) -> Matrix {
-    let mut out = Matrix::default();
-    laplace_into(&mut out, squared, bandwidth);
-    out
-}
-
-/// The same in place of another matrix, whose memory is used again.
-pub(super) fn laplace_into(out: &mut Matrix, squared: &Matrix, bandwidth: f64) {
-    out.copy_from(squared);
-    out.as_mut_slice().par_chunks_mut(1 << 14).for_each(|part| laplace(part, bandwidth));
-}
-
-/// The same of the upper triangle of a symmetric matrix, all that a factorisation looks at; what is below it is left as it was.
-pub(super) fn laplace_upper(out: &mut Matrix, squared: &Matrix, bandwidth: f64) {
-    let n = squared.cols();
-    out.copy_from(squared);
-    for i in 0..n {
-        laplace(&mut out.row_mut(i)[i..], bandwidth);
-    }
-}
-
 struct Laplace<'a> {
     squared: &'a mut [f64],
     scale: f64,
@@ -148,6 +220,23 @@ impl pulp::WithSimd for Laplace<'_> {
     fn with_simd<S: pulp::Simd>(self, _: S) {
         for v in self.squared.iter_mut() {
             *v = (-self.scale * v.sqrt()).max(-LEAST_EXPONENT);
+        }
+        exponentials(self.squared);
+    }
+}
+
+struct Gaussian<'a> {
+    squared: &'a mut [f64],
+    scale: f64,
+}
+
+impl pulp::WithSimd for Gaussian<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) {
+        for v in self.squared.iter_mut() {
+            *v = (-self.scale * *v).max(-LEAST_EXPONENT);
         }
         exponentials(self.squared);
     }
@@ -170,13 +259,15 @@ mod tests {
             let alone = points.squared_distances(&rows.select_rows(&[i]));
             assert_eq!(alone.row(0), all.row(i));
         }
-        let kernel = laplace_of(&points.squared_within(), 2.5);
-        for i in 0..70 {
-            assert_eq!(kernel[(i, i)], 1.0);
-            for j in 0..70 {
-                assert_eq!(kernel[(i, j)], kernel[(j, i)]);
-                let expected = (-all[(i, j)].sqrt() / 2.5).exp();
-                assert!((kernel[(i, j)] - expected).abs() < 1e-7, "{i} {j}");
+        for decay in Kernel::ALL.map(|kernel| Decay::new(kernel, 2.5)) {
+            let kernel = decay.of(&points.squared_within());
+            for i in 0..70 {
+                assert_eq!(kernel[(i, i)], 1.0);
+                for j in 0..70 {
+                    assert_eq!(kernel[(i, j)], kernel[(j, i)]);
+                    let expected = decay.at(all[(i, j)].sqrt());
+                    assert!((kernel[(i, j)] - expected).abs() < 1e-7, "{i} {j}");
+                }
             }
         }
     }

@@ -4,7 +4,7 @@
 //! `(K_m^T W K_m + ridge K_mm) A = K_m^T W T`. Its matrix is summed over blocks of rows, once for all ridges: the memory is that of
 //! the landmarks, whatever the number of rows.
 
-use super::kernel::{BLOCK, Points, laplace_of};
+use super::kernel::{BLOCK, Decay, Points};
 use crate::data::holdouts;
 use crate::linalg::Cholesky;
 use crate::{Error, Labels, Matrix, Result, linalg};
@@ -54,7 +54,7 @@ impl Landmarks {
         rows: &Matrix,
         targets: &Matrix,
         weights: Option<&[f64]>,
-        bandwidth: f64,
+        decay: Decay,
     ) -> Self {
         let (m, columns) = (landmarks.len(), targets.cols());
         let mut tiles = Vec::new();
@@ -71,7 +71,7 @@ impl Landmarks {
             let mut kernel = vec![0.0; count * m];
             kernel.par_chunks_mut(BLOCK * m).enumerate().for_each(|(at, block)| {
                 let first = from + at * BLOCK;
-                let found = landmarks.kernel(&landmarks.queries(rows, first), bandwidth);
+                let found = landmarks.kernel(&landmarks.queries(rows, first), decay);
                 block.copy_from_slice(&found[..block.len()]);
                 let Some(weights) = weights else { return };
                 for (row, w) in block.chunks_exact_mut(m).zip(&weights[first..]) {
@@ -90,7 +90,7 @@ impl Landmarks {
                 linalg::gram_block_add(&mut tile.values, &kernel, count, m, i, j);
             });
         }
-        Self { within: laplace_of(&landmarks.squared_within(), bandwidth), tiles, moments }
+        Self { within: decay.of(&landmarks.squared_within()), tiles, moments }
     }
 
     /// The coefficients of the landmarks, a column per column of the targets.
@@ -128,6 +128,7 @@ impl Landmarks {
 
 #[cfg(test)]
 mod tests {
+    use super::super::kernel::Kernel;
     use super::super::ridge::{Ridge, targets};
     use super::*;
 
@@ -142,12 +143,14 @@ mod tests {
     fn with_all_rows_as_landmarks_it_is_the_exact_function() {
         let (x, codes, weights) = rows(300);
         let (points, t) = (Points::new(&x), targets(&codes, 2));
-        let landmarks = Landmarks::new(&points, &x, &t, Some(&weights), 0.7).solve(0.01).unwrap();
-        let kernel = laplace_of(&points.squared_within(), 0.7);
-        let exact = Ridge::new(&kernel, &t, Some(&weights), 0.01).unwrap().coefficients;
-        let (a, b) = (linalg::product(&kernel, &landmarks), linalg::product(&kernel, &exact));
-        for (a, b) in a.as_slice().iter().zip(b.as_slice()) {
-            assert!((a - b).abs() < 1e-6, "{a} and {b}");
+        for decay in Kernel::ALL.map(|kernel| Decay::new(kernel, 0.7)) {
+            let landmarks = Landmarks::new(&points, &x, &t, Some(&weights), decay).solve(0.01).unwrap();
+            let kernel = decay.of(&points.squared_within());
+            let exact = Ridge::new(&kernel, &t, Some(&weights), 0.01).unwrap().coefficients;
+            let (a, b) = (linalg::product(&kernel, &landmarks), linalg::product(&kernel, &exact));
+            for (a, b) in a.as_slice().iter().zip(b.as_slice()) {
+                assert!((a - b).abs() < 1e-6, "{a} and {b}");
+            }
         }
     }
 
@@ -155,8 +158,8 @@ mod tests {
     fn the_result_is_the_same_for_any_number_of_threads_and_equal_landmarks_do_no_harm() {
         let (x, codes, _) = rows(1500);
         let chosen: Vec<usize> = (0..400).chain(0..20).collect();
-        let fit =
-            || Landmarks::new(&Points::new(&x.select_rows(&chosen)), &x, &targets(&codes, 2), None, 0.5).solve(1e-3);
+        let (points, decay) = (Points::new(&x.select_rows(&chosen)), Decay::new(Kernel::Laplace, 0.5));
+        let fit = || Landmarks::new(&points, &x, &targets(&codes, 2), None, decay).solve(1e-3);
         let pool = |n: usize| rayon::ThreadPoolBuilder::new().num_threads(n).build().unwrap();
         let (one, three) = (pool(1).install(fit).unwrap(), pool(3).install(fit).unwrap());
         assert_eq!(one, three);

@@ -1,5 +1,7 @@
 //! Kernel ridge: the coefficients for a given kernel and ridge, and what each row would get from the others.
 
+use super::kernel::Decay;
+use super::radius::Seen;
 use crate::linalg::Cholesky;
 use crate::{Error, Labels, Matrix, Result};
 
@@ -88,33 +90,13 @@ impl Wanted {
         told
     }
 
-    /// How far a row may move: before its class can change, or its number by a little. `kernel` is that to the centres, one of
-    /// which may have no part.
-    pub(crate) fn radius(
-        &self,
-        kernel: &[f64],
-        without: Option<usize>,
-        coefficients: &Matrix,
-        values: &[f64],
-        bandwidth: f64,
-    ) -> f64 {
+    /// How far rows may move: before the class of each can change, or its number by a little. Of the Gaussian kernel, whose radii take
+    /// longer, those of some rows, to the nearest rival class.
+    pub(crate) fn radii(&self, told: &Seen<'_>, coefficients: &Matrix, decay: Decay) -> Vec<f64> {
         match self.classes {
-            Some(_) => super::judge::radius(kernel, without, coefficients, largest(values), bandwidth),
-            None => {
-                let terms = kernel.iter().enumerate().filter(|(j, _)| without != Some(*j));
-                let size: f64 = terms.map(|(j, k)| k * coefficients[(j, 0)].abs()).sum();
-                bandwidth * (self.change / size).ln_1p()
-            }
+            Some(_) => told.radii(coefficients, decay),
+            None => told.steps(coefficients, decay, self.change),
         }
-    }
-
-    /// The same for every row of a kernel, to rounding.
-    pub(crate) fn radii(&self, kernel: &Matrix, coefficients: &Matrix, values: &Matrix, bandwidth: f64) -> Vec<f64> {
-        if self.classes.is_some() {
-            return super::judge::radii(kernel, coefficients, values, bandwidth);
-        }
-        let one = |q: usize| self.radius(kernel.row(q), None, coefficients, values.row(q), bandwidth);
-        (0..values.rows()).map(one).collect()
     }
 }
 
@@ -221,7 +203,7 @@ fn equalised(labels: &Labels, given: &[f64]) -> Vec<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::kernel::{Points, laplace_of};
+    use super::super::kernel::{Decay, Kernel, Points};
     use super::*;
     use crate::linalg;
 
@@ -236,7 +218,7 @@ mod tests {
         let x = rows(n);
         let codes: Vec<u32> = (0..n).map(|i| (i % 3) as u32).collect();
         let weights: Vec<f64> = (0..n).map(|i| 0.5 + (i % 4) as f64).collect();
-        let kernel = laplace_of(&Points::new(&x).squared_within(), 0.8);
+        let kernel = Decay::new(Kernel::Laplace, 0.8).of(&Points::new(&x).squared_within());
         let t = targets(&codes, 3);
         let all = Ridge::new(&kernel, &t, Some(&weights), ridge).unwrap().left_out(&t);
         for left in [0, 7, 24] {
@@ -261,8 +243,9 @@ mod tests {
         let weights: Vec<f64> = (0..12).map(|i| if i == 4 { 2.0 } else { 1.0 }).collect();
         let t = targets(&codes, 2);
         let (a, b) = (Points::new(&x), Points::new(&x.select_rows(&twice)));
-        let weighted = Ridge::new(&laplace_of(&a.squared_within(), 1.0), &t, Some(&weights), 0.1).unwrap();
-        let kernel = laplace_of(&b.squared_within(), 1.0);
+        let decay = Decay::new(Kernel::Laplace, 1.0);
+        let weighted = Ridge::new(&decay.of(&a.squared_within()), &t, Some(&weights), 0.1).unwrap();
+        let kernel = decay.of(&b.squared_within());
         let doubled = Ridge::new(&kernel, &t.select_rows(&twice), None, 0.1).unwrap();
         assert!((weighted.coefficients[(4, 0)] - 2.0 * doubled.coefficients[(4, 0)]).abs() < 1e-7);
         assert!((weighted.coefficients[(7, 0)] - doubled.coefficients[(7, 0)]).abs() < 1e-7);

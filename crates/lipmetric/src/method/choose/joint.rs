@@ -7,7 +7,7 @@ use super::mix::unit;
 use super::score::{Score, Told, goodness};
 use super::{Part, Training, Watch};
 use crate::classify::smooth::{self, Points, Sample};
-use crate::classify::{SmoothSpec, Smoothness, Weights};
+use crate::classify::{Reading, SmoothSpec, Smoothness, Weights};
 use crate::data::folds;
 use crate::{Labels, Matrix, Result};
 use rayon::prelude::*;
@@ -69,8 +69,10 @@ pub(super) struct Race {
     pub(super) off: Vec<Vec<f64>>,
     /// The median certified radius of each arm, in the mean over the folds.
     pub(super) radius: Vec<f64>,
-    /// What a smooth arm said of each row at first.
+    /// What a smooth arm said of each row at first, ...
     pub(super) values: Vec<Option<Matrix>>,
+    /// ... and what its functions did, where that is read by discriminants.
+    pub(super) unread: Vec<Option<Matrix>>,
     pub(super) fold: Vec<usize>,
     /// How often each row was held out.
     pub(super) times: Vec<f64>,
@@ -94,6 +96,11 @@ const BEHIND: f64 = 1.0;
 const SETTINGS: usize = 8;
 /// Shares of the Euclidean distance that smooth functions are tried with: fewer than votes, as each takes longer.
 const SHARES: [f64; 3] = [0.5, 0.15, 0.0];
+
+/// How a class is told from the values of all classes.
+const READINGS: [Reading; 2] = [Reading::Largest, Reading::Discriminant];
+/// Parts of the first fold's rows, each of which is read by discriminants of the others.
+pub(super) const PARTS: usize = 5;
 
 /// Squared distances of unit mean: between the rows, and from queries to the rows.
 struct Distances {
@@ -215,12 +222,14 @@ fn means(numbers: &[f64], to: &Matrix, ask: &Ask<'_>) -> Vec<Told> {
 pub(super) struct Round {
     pub(super) told: Vec<Told>,
     pub(super) held: Vec<bool>,
+    /// The fold of each row that is held out.
+    pub(super) fold: Vec<usize>,
     classes: usize,
 }
 
 impl Round {
     pub(super) fn new(rows: usize, classes: usize) -> Self {
-        Self { told: Vec::new(), held: vec![false; rows], classes }
+        Self { told: Vec::new(), held: vec![false; rows], fold: vec![0; rows], classes }
     }
 
     pub(super) fn put(&mut self, arm: usize, rows: &[usize], told: Told) {
@@ -284,7 +293,7 @@ pub(super) fn judge(
             let queries = data.x.select_rows(&split.test);
             let fold = Fold::new(&training, (&race.roster, &members), &queries, ask)?;
             race.run(&fold, &split.test, ask, &mut round, data)?;
-            split.test.iter().for_each(|&i| round.held[i] = true);
+            split.test.iter().for_each(|&i| (round.held[i], round.fold[i]) = (true, at));
             let arms = race.alive.iter().filter(|a| **a).count();
             watch.inner.decided(&format!(
                 "cross-validation, fold {} of {}: {arms} combinations of a distance and a function have predicted {} rows",
@@ -315,6 +324,7 @@ impl Race {
             off: Vec::new(),
             radius: Vec::new(),
             values: Vec::new(),
+            unread: Vec::new(),
             fold: vec![0; n],
             times: vec![0.0; n],
             folds,
@@ -333,6 +343,7 @@ impl Race {
         self.off.push(vec![0.0; n]);
         self.radius.push(0.0);
         self.values.push(None);
+        self.unread.push(None);
         self.arms.len() - 1
     }
 
@@ -365,8 +376,12 @@ impl Race {
             return Ok(());
         }
         let train = fold.labels.len() as f64;
-        let kept = ((WORK / train.powi(3)) as usize).max(KEPT);
-        let plain: Vec<usize> = spec.tried().into_iter().map(|s| self.add(0, How::Smooth(s))).collect();
+        // With several classes each function is read in two ways.
+        let readings =
+            if data.y.numbers().is_none() && data.y.classes().len() > 2 { &READINGS[..] } else { &READINGS[..1] };
+        let kept = ((WORK / train.powi(3)) as usize).max(KEPT) * readings.len();
+        let tried = readings.iter().flat_map(|reading| spec.tried().into_iter().map(|s| s.with_reading(*reading)));
+        let plain: Vec<usize> = tried.map(|s| self.add(0, How::Smooth(s))).collect();
         self.say(fold, rows, round, &plain)?;
         let best = self.ranked(&plain, rows, ask, round, data)?;
         let others: Vec<usize> = (0..self.candidates.len())
@@ -374,7 +389,11 @@ impl Race {
             .collect();
         let room = (FIRST * kept).saturating_sub(plain.len()) / others.len().max(1);
         for candidate in others {
-            let tried = best.iter().take(room.clamp(1, SETTINGS)).map(|&a| self.arms[a].how).collect::<Vec<_>>();
+            let tried = best
+                .iter()
+                .take(room.clamp(1, SETTINGS * readings.len()))
+                .map(|&a| self.arms[a].how)
+                .collect::<Vec<_>>();
             let arms: Vec<usize> = tried.into_iter().map(|how| self.add(candidate, how)).collect();
             self.say(fold, rows, round, &arms)?;
         }
@@ -435,13 +454,51 @@ impl Race {
             How::Smooth(smoothness) => Some(smoothness),
             How::Votes(_) => None,
         };
-        let tried: Vec<Smoothness> = arms.iter().filter_map(setting).collect();
+        let asked: Vec<Smoothness> = arms.iter().filter_map(setting).collect();
+        let mut tried: Vec<Smoothness> = Vec::new();
+        for one in asked.iter().map(|s| s.with_reading(Reading::Largest)) {
+            if !tried.contains(&one) {
+                tried.push(one);
+            }
+        }
         let said = fold.smooth(&self.candidates[self.arms[first].candidate], &tried)?;
-        for (&arm, (told, radius)) in arms.iter().zip(said) {
-            round.put(arm, rows, told);
+        for (&arm, asked) in arms.iter().zip(&asked) {
+            let same = tried.iter().zip(&said).find(|(s, _)| **s == asked.with_reading(Reading::Largest));
+            let Some((_, (told, radius))) = same else { continue };
+            round.put(arm, rows, told.clone());
             self.radius[arm] += radius;
         }
         Ok(())
+    }
+
+    /// What an arm tells of some rows in parts: where it is read by discriminants, these are of the other parts.
+    fn read<'b>(
+        &self,
+        arm: usize,
+        told: &'b Told,
+        (rows, part): (&[usize], &[usize]),
+        ask: &Ask<'_>,
+        data: &Training<'_>,
+    ) -> Cow<'b, Told> {
+        let (How::Smooth(Smoothness { reading: Reading::Discriminant, .. }), Some(values)) =
+            (self.arms[arm].how, &told.values)
+        else {
+            return Cow::Borrowed(told);
+        };
+        let codes: Vec<u32> = rows.iter().map(|&i| data.y.codes()[i]).collect();
+        let all = reading_weights(data, ask);
+        let weights: Vec<f64> = rows.iter().map(|&i| all[i]).collect();
+        let mut out = told.clone();
+        // Where a part cannot be had the values stay as they are.
+        if let (Some(scores), Some(values)) =
+            (smooth::crossed(&values.select_rows(rows), &codes, &weights, part), &mut out.values)
+        {
+            for (row, &i) in rows.iter().enumerate() {
+                values.row_mut(i).copy_from_slice(scores.row(row));
+                out.labels[i] = smooth::largest(scores.row(row));
+            }
+        }
+        Cow::Owned(out)
     }
 
     /// These arms, the best on some rows first; of equally good ones the one that comes first.
@@ -455,8 +512,10 @@ impl Race {
     ) -> Result<Vec<usize>> {
         let weight = row_weights(data, ask.score);
         let mut scored = Vec::with_capacity(arms.len());
+        let part: Vec<usize> = (0..rows.len()).map(|row| row % PARTS).collect();
         for &arm in arms {
-            let good = part_goodness(ask.score, &round.told[arm], data.y, rows)?;
+            let told = self.read(arm, &round.told[arm], (rows, &part), ask, data);
+            let good = part_goodness(ask.score, &told, data.y, rows)?;
             scored.push((good.iter().zip(rows).map(|(g, &i)| g * weight[i]).sum::<f64>(), arm));
         }
         scored.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
@@ -469,8 +528,10 @@ impl Race {
         if rows.is_empty() {
             return Ok(());
         }
+        let part: Vec<usize> = rows.iter().map(|&i| round.fold[i]).collect();
         for arm in (0..self.arms.len()).filter(|&a| self.alive[a]) {
-            let told = &round.told[arm];
+            let raw = &round.told[arm];
+            let told = &*self.read(arm, raw, (&rows, &part), ask, data);
             let good = part_goodness(ask.score, told, data.y, &rows)?;
             for (&i, g) in rows.iter().zip(good) {
                 self.good[arm][i] += g;
@@ -484,6 +545,7 @@ impl Race {
             }
             if self.arms[arm].smooth() && self.values[arm].is_none() {
                 self.values[arm].clone_from(&told.values);
+                self.unread[arm].clone_from(&raw.values);
             }
         }
         rows.iter().for_each(|&i| self.times[i] += 1.0);
@@ -508,6 +570,12 @@ pub(super) fn part_goodness(score: Score, told: &Told, truth: &Labels, rows: &[u
     let values =
         told.values.as_ref().filter(|_| score.needs_values() || truth.numbers().is_some()).map(|v| v.select_rows(rows));
     goodness(score, &Told { labels, values, shares: told.shares }, &truth)
+}
+
+/// How much each row counts where discriminants are learned.
+pub(super) fn reading_weights(data: &Training<'_>, ask: &Ask<'_>) -> Vec<f64> {
+    let balanced = ask.score.balances() || ask.smooth.is_some_and(|s| s.balanced);
+    smooth::row_weights(data.y, data.weights, balanced).unwrap_or_else(|| vec![1.0; data.x.rows()])
 }
 
 /// How much each row counts.

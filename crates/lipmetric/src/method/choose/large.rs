@@ -1,13 +1,13 @@
 //! A choice for many rows: made on a sample, and judged again with all rows, so that what is expected is what is delivered.
 
 use super::family::Family;
-use super::joint::{Arm, Ask, How, Race};
+use super::joint::{Arm, Ask, How, PARTS, Race};
 use super::kept;
 use super::rule::{Choice, MetricKind};
 use super::score::{Score, Told, goodness};
 use super::{Chooser, Fit, Part, Training, Watch};
-use crate::classify::smooth::{self, Said};
-use crate::classify::{Calibration, KScore, Poll, Smoothness, best_k};
+use crate::classify::smooth::{self, Discriminant, Said};
+use crate::classify::{Calibration, KScore, Poll, Reading, Smoothness, best_k};
 use crate::data::{Split, holdouts};
 use crate::neighbours::{NeighbourIndex, Neighbours};
 use crate::solver::Status;
@@ -44,6 +44,7 @@ struct Again {
     accuracy: f64,
     absolute: Option<f64>,
     calibration: Option<Calibration>,
+    discriminant: Option<Discriminant>,
 }
 
 /// What is told of held-out rows: by the score, by accuracy or R2 and, of numbers, how far off it is in the mean.
@@ -105,7 +106,7 @@ pub(super) fn fit(chooser: &Chooser<'_>, data: &Training<'_>, ask: &Ask<'_>, wat
     }
     choice.neighbours = plain_votes((&rest, &held), ask)?;
     told_again(&mut choice, &race, arm, &again, held.x.rows());
-    fit.calibration = again.calibration;
+    (fit.calibration, fit.discriminant) = (again.calibration, again.discriminant);
     fit.outcome.iterations = watch.steps;
     fit.outcome.choice = Some(choice);
     Ok(fit)
@@ -205,7 +206,7 @@ impl Held<'_> {
         let k = best_k(&scores).unwrap_or(1);
         let none = Worth { score: f64::NEG_INFINITY, accuracy: 0.0, absolute: None };
         let Worth { score, accuracy, absolute } = found.iter().find(|f| f.0.k == k).map_or(none, |f| f.1);
-        Ok(Again { how: How::Votes(k), score, accuracy, absolute, calibration: None })
+        Ok(Again { how: How::Votes(k), score, accuracy, absolute, calibration: None, discriminant: None })
     }
 
     /// The votes of so many of the nearest rows.
@@ -239,9 +240,19 @@ impl Held<'_> {
         let functions = smooth::fit_all(self.rows, self.labels, weights.as_deref(), &tried)?;
         let mut said = Vec::with_capacity(tried.len());
         for function in &functions {
-            said.push(Said { values: function.values(self.queries)?, radii: function.radii(self.queries)? });
+            said.push(Said { values: function.values(self.queries)?, radii: function.usual_radii(self.queries)? });
+        }
+        let read = near.reading == Reading::Discriminant;
+        let part: Vec<usize> = (0..self.truth.len()).map(|i| i % PARTS).collect();
+        let raw: Vec<Matrix> = said.iter().filter(|_| read).map(|s| s.values.clone()).collect();
+        for said in said.iter_mut().filter(|_| read) {
+            if let Some(scores) = smooth::crossed(&said.values, self.truth.codes(), &self.weights, &part) {
+                said.values = scores;
+            }
         }
         let (at, _) = smooth::pick(&said, self.truth, &self.weights);
+        let discriminant =
+            raw.get(at).map(|raw| Discriminant::fit(raw, self.truth.codes(), &self.weights)).transpose()?;
         let values = said.swap_remove(at).values;
         let labels = (0..values.rows()).map(|i| smooth::largest(values.row(i))).collect();
         let calibration = match self.truth.numbers() {
@@ -250,6 +261,7 @@ impl Held<'_> {
         };
         let told = Told { labels, values: Some(values), shares: false };
         let Worth { score, accuracy, absolute } = self.score(&told)?;
-        Ok(Again { how: How::Smooth(tried[at]), score, accuracy, absolute, calibration })
+        let how = How::Smooth(tried[at].with_reading(near.reading));
+        Ok(Again { how, score, accuracy, absolute, calibration, discriminant })
     }
 }

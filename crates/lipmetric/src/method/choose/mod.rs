@@ -196,7 +196,7 @@ fn fit_jointly(chooser: &Chooser<'_>, data: &Training<'_>, ask: &Ask<'_>, observ
     })?;
     fit.outcome.iterations = watch.steps;
     fit.outcome.choice = Some(picked.choice);
-    fit.calibration = picked.calibration;
+    (fit.calibration, fit.discriminant) = (picked.calibration, picked.discriminant);
     Ok(fit)
 }
 

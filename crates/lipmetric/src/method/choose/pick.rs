@@ -1,11 +1,12 @@
 //! The choice of a metric and a function by what every combination said of rows that it had not seen.
 
-use super::joint::{Arm, Ask, How, Race, row_weights};
+use super::joint::{Arm, Ask, How, Race, reading_weights, row_weights};
 use super::rule::{Choice, Judged, MetricKind};
 use super::standing::Standing;
 use super::{Score, Training};
 use crate::Result;
-use crate::classify::Calibration;
+use crate::classify::smooth::Discriminant;
+use crate::classify::{Calibration, Reading, Smoothness};
 
 /// What was chosen.
 pub(super) struct Picked {
@@ -13,6 +14,8 @@ pub(super) struct Picked {
     pub(super) choice: Choice,
     /// How the values of a smooth function become probabilities.
     pub(super) calibration: Option<Calibration>,
+    /// How a class is told from the values, where not by the largest.
+    pub(super) discriminant: Option<Discriminant>,
 }
 
 impl Race {
@@ -93,7 +96,20 @@ impl Race {
             scaling: None,
             tried: self.tried(&right, &counts),
         };
-        Ok(Picked { arm, choice, calibration: self.calibration(arm, data)? })
+        let (calibration, discriminant) = (self.calibration(arm, data)?, self.discriminant(arm, data, ask)?);
+        Ok(Picked { arm, choice, calibration, discriminant })
+    }
+
+    /// The discriminants of all held-out rows, of an arm that is read by them.
+    fn discriminant(&self, arm: usize, data: &Training<'_>, ask: &Ask<'_>) -> Result<Option<Discriminant>> {
+        let (How::Smooth(Smoothness { reading: Reading::Discriminant, .. }), Some(values)) =
+            (self.arms[arm].how, &self.unread[arm])
+        else {
+            return Ok(None);
+        };
+        let rows = self.times.iter().zip(reading_weights(data, ask));
+        let weights: Vec<f64> = rows.map(|(t, w)| if *t > 0.0 { w } else { 0.0 }).collect();
+        Discriminant::fit(values, data.y.codes(), &weights).map(Some)
     }
 
     /// How the values of a smooth arm become probabilities, by those on rows that it had not seen.

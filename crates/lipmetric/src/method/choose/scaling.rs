@@ -213,9 +213,10 @@ impl<'a> Sample<'a> {
     }
 }
 
-/// The settings in the middle; all where there is none.
+/// The settings in the middle, of one kernel; all where there is none.
 fn middle(all: Vec<Smoothness>) -> Vec<Smoothness> {
-    let inside = |s: &Smoothness| WIDTHS.contains(&s.width) && RIDGES.contains(&s.ridge);
+    let first = all.first().map(|s| s.kernel);
+    let inside = |s: &Smoothness| Some(s.kernel) == first && WIDTHS.contains(&s.width) && RIDGES.contains(&s.ridge);
     let some: Vec<Smoothness> = all.iter().copied().filter(inside).collect();
     if some.is_empty() { all } else { some }
 }
