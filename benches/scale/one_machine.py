@@ -4,7 +4,7 @@ of Lip^D and Lip^I on one machine, as a table: how near to the optimum a fit is 
 Each row is a problem that is made up the same way each time (`benches/driver`), but for the digits, which are scikit-learn's
 (`pip install scikit-learn`). `c` is a fraction of c_max, whose computation is part of the time. Seconds are CPU seconds on one thread, so
 that other work of the machine counts little; a fit is stopped after FACTOR (1.5 unless given) times the seconds that its row is given.
-The slack is the default, one per row, first. Every pass of these solvers looks at all pairs.
+The slack is the default, one per row, first.
 
 --growth fits the same kind of rows in growing numbers and tells the exponent of the time; --threads fits with one thread and with two,
 in wall time; --paths compares a path of 25 trade-offs with single fits.

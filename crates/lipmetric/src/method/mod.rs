@@ -61,7 +61,7 @@ pub use start::Init;
 
 pub use crate::data::Triplet;
 
-use crate::classify::smooth::Discriminant;
+use crate::classify::smooth;
 use crate::classify::{Calibration, SmoothSpec, Weights};
 use crate::data::{Pair, Quadruplet};
 use crate::pairs::Helpers;
@@ -399,7 +399,7 @@ pub struct Fit {
     /// Where a smooth function was chosen with the metric: how its values become probabilities.
     pub calibration: Option<Calibration>,
     /// How a smooth function that was chosen with the metric tells classes from its values, where not by the largest.
-    pub(crate) discriminant: Option<Discriminant>,
+    pub(crate) discriminant: Option<smooth::Discriminant>,
 }
 
 impl Fit {

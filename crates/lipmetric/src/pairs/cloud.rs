@@ -72,9 +72,9 @@ impl Cloud {
         }
     }
 
-    /// The points `T x`; `T` is symmetric.
+    /// The points `T x`; `T` is symmetric. Their passes are counted anew.
     pub(crate) fn mapped(&self, map: &Matrix) -> Self {
-        Self { x: self.x.mapped(map), source: self.source_of_mapped(map), ..self.clone() }
+        Self { x: self.x.mapped(map), source: self.source_of_mapped(map), tally: Tally::default(), ..self.clone() }
     }
 
     /// About `target` of the points, evenly spaced within each class, at least two of each where there are.

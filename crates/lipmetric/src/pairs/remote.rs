@@ -7,7 +7,7 @@
 //! here.
 
 use super::executor::{Executor, Plain, Threads};
-use super::scan::{Division, Parcel, Total, parcel, scan};
+use super::scan::{Division, Parcel, Total, parcel, scan, screen_of};
 use super::{Cloud, Embedding, Pass};
 use crate::{Error, Matrix, Result, linalg};
 use rayon::prelude::*;
@@ -69,6 +69,9 @@ pub(crate) fn ask<Q: Question>(cloud: &Cloud, embeddings: &[&Embedding], questio
     // Helpers that fail have said why: what they leave is done here.
     let _ = source.run(division, embeddings, question, &mut total);
     let done = total.taken();
+    if done < division.parts() {
+        screen_of(cloud, embeddings, &pass);
+    }
     let rest = |(): &mut (), k: usize| parcel(cloud, embeddings, &pass, division.rows(done + k));
     Threads.run(division.parts() - done, rest, |parcel| total.take(parcel));
     total.finish()
@@ -86,6 +89,7 @@ pub(crate) fn reply<Q: Question>(
     if let Some(part) = parts.iter().find(|part| **part >= division.parts()) {
         return Err(Error::data(format!("part {part} of a pass of {} parts is asked for", division.parts())));
     }
+    screen_of(cloud, &embeddings, &pass);
     parts.par_iter().map(|&part| encode(&parcel(cloud, &embeddings, &pass, division.rows(part)))).collect()
 }
 

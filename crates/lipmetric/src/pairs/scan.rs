@@ -161,12 +161,18 @@ pub(crate) fn scan<P: Pass>(
 ) -> (P::Part, Option<Matrix>) {
     let division = Division::of(cloud);
     let mut total = Total::new(cloud, pass);
+    screen_of(cloud, embeddings, pass);
     executor.run(
         division.parts(),
         |(), k| parcel(cloud, embeddings, pass, division.rows(k)),
         |parcel| total.take(parcel),
     );
     total.finish()
+}
+
+/// The bounds that a pass is screened by, if it is. To be asked once before threads do: it takes a while where it is the first time.
+pub(super) fn screen_of<'a, P: Pass>(cloud: &Cloud, embeddings: &[&'a Embedding], pass: &P) -> Option<&'a Screen> {
+    if let ([one], true) = (embeddings, pass.screened()) { one.screen(cloud) } else { None }
 }
 
 /// What the rows of tiles give, merged in their order.
@@ -284,7 +290,7 @@ fn tile_row<P: Pass>(
     if !pass.weighted() {
         scratch.weight.clear();
     }
-    let screen = if let ([one], true) = (embeddings, pass.screened()) { one.screen(cloud) } else { None };
+    let screen = screen_of(cloud, embeddings, pass);
     let mut part = pass.begin(a);
     let mut sums = pass.weighted().then(|| match cloud.x.is_twofold() {
         true => Sums { outer: vec![0.0; cloud.x.cols() * cloud.x.cols()], ..Sums::default() },

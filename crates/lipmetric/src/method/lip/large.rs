@@ -242,6 +242,20 @@ mod tests {
     use crate::solver::Silent;
 
     #[test]
+    fn rows_so_many_that_passes_leave_pairs_out_are_fitted_to_the_gap_that_is_asked_for() {
+        let (n, p) = (2_100, 3);
+        let value = |k: usize| ((k * 7919 % 10_007) as f64 / 10_007.0 - 0.5) * (1.0 + (k % p) as f64);
+        let mut x = Matrix::from_vec(n, p, (0..n * p).map(value).collect()).unwrap();
+        (0..n).for_each(|i| x[(i, 0)] += 0.4 * (i % 3) as f64);
+        let y = Labels::from_names((0..n).map(|i| ["a", "b", "c"][i % 3]));
+        let data = Training::new(&x, &y).unwrap();
+        let lip = Lip::intra().slack(Slack::Pair).solver(Solver::Augmented).c_rel(0.1).tolerance(0.02);
+        let outcome = lip.fit(&data, &mut Silent).unwrap().outcome;
+        assert_eq!(outcome.status, crate::solver::Status::Optimal);
+        assert!(outcome.gap.unwrap() <= 0.02);
+    }
+
+    #[test]
     fn multipliers_of_the_diameter_that_rounding_has_made_more_than_c_prove_no_more() {
         // Lengths times the penalty are so much larger than c here that of the multipliers, differences of such numbers, only
         // one or two digits are left.

@@ -234,3 +234,24 @@ fn chances_that_are_measured_fast_are_those_of_careful_lengths() {
     let found = distance_to_ideal(rows, &metric);
     assert!((found / ideal - 1.0).abs() < 1e-11, "{found} and {ideal}");
 }
+
+#[test]
+fn of_many_rows_what_is_left_out_changes_neither_objective_nor_slacks() {
+    // Whole numbers with lengths of exactly 2, rows that come several times, one far out, and a class of one row.
+    let n = 2_100;
+    let place = |i: usize| if i == 7 { [1e4, -1e4] } else { [(i % 45) as f64, (i / 45 % 30) as f64] };
+    let x = Matrix::from_vec(n, 2, (0..n).flat_map(place).collect()).unwrap();
+    let class: Vec<u32> = (0..n).map(|i| if i == 50 { 2 } else { u32::from(i % 45 > 20) }).collect();
+    let weight: Vec<f64> = (0..n).map(|i| 1.0 + 0.5 * (i % 3) as f64).collect();
+    let metric = Metric::new(Matrix::identity(2)).unwrap();
+    for (variant, slack) in FORMS {
+        let problem = Problem::new((&x, &class, &weight), (variant, slack, Diameter::Maximum), 1e-3);
+        let (fast, careful) = (problem.measure(&metric, &[]), problem.measure_carefully(&metric, &[]));
+        let close = |a: f64, b: f64| (a - b).abs() <= 1e-9 * b.abs().max(1.0);
+        assert!(close(fast.objective, careful.objective), "{} and {}", fast.objective, careful.objective);
+        assert_eq!(fast.slack.len(), careful.slack.len());
+        assert!(fast.slack.iter().zip(&careful.slack).all(|(a, b)| close(*a, *b)));
+        // The careful pass looks at all pairs, the other one leaves some out.
+        assert!(problem.cloud.looked_at().is_some_and(|part| part < 0.95));
+    }
+}

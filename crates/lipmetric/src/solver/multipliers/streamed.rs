@@ -542,7 +542,7 @@ impl<'a> Streamed<'a> {
     fn take_bound(&mut self, at: &At) -> Result<()> {
         let bound = self.certified(&at.seen, &at.eta)?;
         self.level.bound = self.level.bound.max(bound);
-        if self.level.part.is_none() {
+        if !self.level.sampled {
             self.bound = self.bound.max(bound);
         }
         Ok(())

@@ -363,6 +363,38 @@ mod tests {
     }
 
     #[test]
+    fn the_tightest_margin_of_each_of_many_points_is_that_of_a_loop_in_a_compact_order_too() {
+        // Points come twice, with different labels.
+        let (cloud, slack) = sample(2_100);
+        let mut factor = Matrix::identity(2);
+        factor.as_mut_slice().iter_mut().for_each(|v| *v *= 6.0);
+        let (margin, now) = (0.5, Embedding::new(&cloud, &factor));
+        let mut least = vec![margin; cloud.len()];
+        for (z, i, j) in margins(&cloud, &now, &slack) {
+            for p in [i as usize, j as usize] {
+                least[p] = z.min(least[p]);
+            }
+        }
+        let order = cloud.compacted(&factor).unwrap();
+        for among in [Among::All, Among::Same] {
+            let pairs = (0..cloud.len()).flat_map(|i| (i + 1..cloud.len()).map(move |j| (i, j)));
+            let bounding = pairs.filter(|&(i, j)| among.holds(cloud.class[i] == cloud.class[j]));
+            let longest = bounding.map(|(i, j)| now.squared_distance(i, j)).fold(0.0, f64::max);
+            let query = Query { beyond: Beyond::Part(0.9), most: 5, ..Query::plain(among) };
+            let query = query.knowing(some_long(&cloud, &now, among));
+            for order in [None, Some(&order)] {
+                let found = tight_of((&cloud, order), &factor, &slack, margin, &query);
+                let close = |(a, b): (&f64, &f64)| (a - b).abs() < 1e-10;
+                assert!(found.least(cloud.len(), margin).iter().zip(&least).all(close));
+                assert!(close((&found.longest, &longest)) && close((&found.far[0].0, &longest)));
+                let (_, i, j) = found.far[0];
+                assert!(i < j && close((&now.squared_distance(i as usize, j as usize), &longest)));
+                assert!(found.pairs.iter().all(|t| cloud.class[t.1 as usize] < cloud.class[t.2 as usize]));
+            }
+        }
+    }
+
+    #[test]
     fn scaled_multipliers_keep_to_the_weights_of_their_rows() {
         let (cloud, slack) = sample(40);
         let now = Embedding::new(&cloud, &Matrix::identity(2));
