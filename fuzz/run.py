@@ -36,7 +36,7 @@ def run(name, args):
     fresh.mkdir(parents=True, exist_ok=True)
     artifacts.mkdir(parents=True, exist_ok=True)
     before = set(artifacts.iterdir())
-    command = [program(name), fresh, HERE / "corpus" / name, f"-artifact_prefix={artifacts}/", f"-timeout={args.timeout}",
+    command = [program(name), fresh, HERE / "corpus" / name, f"-artifact_prefix={artifacts}/", f"-timeout={args.timeout}", f"-report_slow_units={args.timeout}",
                f"-rss_limit_mb={args.memory}", f"-max_total_time={args.slice}", f"-max_len={args.longest}", "-print_final_stats=1"]
     child = subprocess.Popen([str(part) for part in command], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     told = child.stderr.read()
