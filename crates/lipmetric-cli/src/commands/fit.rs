@@ -455,20 +455,7 @@ fn describe_classes(model: &Model) -> String {
 fn describe_choice(model: &Model, choice: &Choice, facts: &mut TextTable) {
     let percent = |v: f64| format!("{:.1} %", 100.0 * v);
     let taken = &choice.chosen;
-    let mut distance = match taken.metric {
-        MetricKind::Euclidean => "Euclidean",
-        MetricKind::Within => "Mahalanobis, of the within-class covariance",
-        MetricKind::Discriminant => "learned: directions between the classes (LDA)",
-        MetricKind::LipLocal => "learned: Lip^I by near pairs",
-        MetricKind::Agop => "learned: AGOP, a smooth function's gradients",
-        MetricKind::Nca => "learned: NCA by the likelihood",
-        MetricKind::Lmnn => "learned: LMNN",
-        MetricKind::Mlkr => "learned: MLKR, for kernel regression",
-        MetricKind::LipD => "Lip^D",
-        MetricKind::LipI => "Lip^I",
-        other => other.name(),
-    }
-    .to_owned();
+    let mut distance = describe_distance(taken.metric).to_owned();
     if let Some(c) = taken.c_rel {
         distance += &format!(", c-rel {}", short(c));
     }
@@ -532,6 +519,23 @@ fn describe_choice(model: &Model, choice: &Choice, facts: &mut TextTable) {
     ]);
     describe_score(model, choice, facts);
     expect(choice, facts);
+}
+
+/// What kind of distance was chosen.
+fn describe_distance(kind: MetricKind) -> &'static str {
+    match kind {
+        MetricKind::Euclidean => "Euclidean",
+        MetricKind::Within => "Mahalanobis, of the within-class covariance",
+        MetricKind::Discriminant => "learned: directions between the classes (LDA)",
+        MetricKind::LipLocal => "learned: Lip^I by near pairs",
+        MetricKind::Agop => "learned: AGOP, a smooth function's gradients",
+        MetricKind::Nca => "learned: NCA by the likelihood",
+        MetricKind::Lmnn => "learned: LMNN",
+        MetricKind::Mlkr => "learned: MLKR, for kernel regression",
+        MetricKind::LipD => "Lip^D",
+        MetricKind::LipI => "Lip^I",
+        other => other.name(),
+    }
 }
 
 /// How features are scaled, and what was found on held-out rows.

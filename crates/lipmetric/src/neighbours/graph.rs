@@ -276,8 +276,9 @@ mod tests {
                 (0..n as u32).map(|point| Near { squared: builder.apart(query, point), point }).collect();
             truth.sort_unstable();
             let near = builder.nearest(query, at, 0);
-            // The query itself is marked as seen.
-            found += truth[1..11].iter().filter(|t| near[..12].iter().any(|n| n.point == t.point)).count();
+            // Many points are equally near: any ten count that are no farther than the tenth.
+            let reached = near.iter().filter(|n| n.point != query && n.squared <= truth[10].squared);
+            found += reached.count().min(10);
         }
         assert!(found >= 980, "{found} of 1000");
     }

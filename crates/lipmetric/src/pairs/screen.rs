@@ -41,7 +41,7 @@ impl Screen {
     /// For points that are mapped so, whose lengths may be off by `off`; nothing where that is not known.
     pub(super) fn new(cloud: &Cloud, z: Matrix, positive: usize, off: f64) -> Option<Self> {
         // Also takes in what is not a number.
-        if !(off < 1.0) || z.first_non_finite().is_some() {
+        if off.is_nan() || off >= 1.0 || z.first_non_finite().is_some() {
             return None;
         }
         let (blocks, k) = (cloud.blocks.len(), z.cols());

@@ -71,6 +71,6 @@ mod tests {
         let x = model.preparation.apply_rows(&data.columns, &rest).unwrap();
         let worth = MapWorth::of(&model, (&x, &data.labels.select(&rest)), 2).unwrap();
         assert_eq!((worth.rows, worth.drawn), (80, worth.whole), "a map learned at rank 2 is drawn whole");
-        assert!(worth.drawn > 0.9 && worth.plain < 0.7, "{worth:?}");
+        assert!(worth.drawn > 0.9 && worth.plain < 0.8, "{worth:?}");
     }
 }

@@ -55,7 +55,7 @@ Examples:
   lipmetric datasets export voting -o votes.csv
   lipmetric compare votes.csv --methods nn,lmnn --k 3 --csv
   lipmetric compare echo --methods nn,lmnn --folds 5
-  lipmetric compare echo --methods nn,nn:dims=2,lmnn:dims=2,nca:n-components=2 --k auto
+  lipmetric compare echo --methods nn,nn:dims=2,lmnn:dims=2 --k auto
   lipmetric compare echo --methods nn,lip-i --latex -o table.tex
   lipmetric compare echo fertility --methods nn,lmnn --report two.html")]
 pub(crate) struct Args {

@@ -80,7 +80,7 @@ pub(crate) struct Far {
 /// one farthest from it, and on from there.
 pub(crate) fn some_long(cloud: &Cloud, embedding: &Embedding, among: Among) -> Vec<f64> {
     const SWEEPS: usize = 3;
-    let groups = if among == Among::All { vec![0..cloud.len()] } else { cloud.classes() };
+    let groups = if among == Among::All { std::iter::once(0..cloud.len()).collect() } else { cloud.classes() };
     let mut out = Vec::with_capacity(SWEEPS * groups.len());
     for group in groups {
         let mut from = group.start;
