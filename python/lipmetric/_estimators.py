@@ -558,6 +558,32 @@ class AGOP(OfAGOP, Voting, MetricLearner):
 
 @documented
 @dataclass(kw_only=True, eq=False, repr=False)
+class Discriminant(Voting, MetricLearner):
+    """Fisher's discriminant directions, shrunk: classes far apart, relative to their spread.
+
+    The attributes of a fitted estimator are those of :class:`MetricLearner`.
+
+    Parameters
+    ----------
+    n_components : int | None, default=None
+        The number of directions, the best first; all unless it is given: one fewer than there are classes.
+
+    Examples
+    --------
+    >>> from lipmetric import Discriminant, datasets
+    >>> X, y = datasets.load_haberman()
+    >>> learner = Discriminant().fit(X, y)
+    >>> learner.transform(X).shape[0], learner.predict(X).shape
+    (306, (306,))
+    """
+
+    _method = "discriminant"
+
+    n_components: int | None = None
+
+
+@documented
+@dataclass(kw_only=True, eq=False, repr=False)
 class ARML(Voting, MetricLearner):
     """Adversarially robust metric learning: large certified radii of the nearest neighbour.
 
