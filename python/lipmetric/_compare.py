@@ -147,7 +147,8 @@ def compare(
         }
     )
     with listening(verbose, callback) as listener:
-        return Comparison(*call(_lipmetric.compare, subjects, asked, terms, listener), radii)
+        found, view = call(_lipmetric.compare, subjects, asked, terms, listener)
+        return Comparison(found, view, radii)
 
 
 def _request(given: dict[str, Any]) -> str:
