@@ -2,6 +2,7 @@
 import json
 import os
 import pathlib
+import random
 import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
@@ -32,3 +33,25 @@ def drive(task, *args, trace=False, threads=None, **options):
     env = dict(ONE_THREAD if threads is None else os.environ, **({"BENCH_TRACE": "1"} if trace else {}))
     told, progress = run([PROGRAM, task, *args, *(f"{name}={value}" for name, value in options.items())], env)
     return (told, [line.split() for line in progress.splitlines() if line.strip()]) if trace else told
+
+
+def digits(folder):
+    """scikit-learn's digits as a file of the folder."""
+    from sklearn.datasets import load_digits
+
+    x, y = load_digits(return_X_y=True)
+    path = pathlib.Path(folder) / "digits.csv"
+    lines = [",".join([*map(str, row), str(k)]) for row, k in zip(x, y)]
+    path.write_text("\n".join([",".join(f"f{k}" for k in range(64)) + ",label", *lines]) + "\n")
+    return str(path)
+
+
+def random_table(path, shape, seed, raised):
+    """Rows of so many features and classes; `raised(class, feature)` is the mean of a feature in a class."""
+    n, p, classes = shape
+    rng = random.Random(seed)
+    with open(path, "w") as out:
+        out.write(",".join(f"a{j}" for j in range(p)) + ",label\n")
+        for _ in range(n):
+            y = rng.randrange(classes)
+            out.write(",".join(f"{rng.gauss(raised(y, j), 1):.4f}" for j in range(p)) + f",c{y}\n")

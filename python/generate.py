@@ -117,21 +117,21 @@ RANDOM = "Decides what is random, or which rows are held out together: a number 
 Parameter = tuple[str, str, str, str]
 """Name, type, default, and a sentence."""
 
-VOTING: list[Parameter] = [
-    ("classifier", "Any", "'nearest'", "What predicts: `\"nearest\"`, the vote of the nearest training rows; `\"extension\"`, the paper's "
-     "function; `\"smooth\"`, a smooth function of the distances; `\"auto\"`, of AutoMetric alone, whichever of votes and a smooth "
-     "function predicts held-out rows better; or a dictionary with a classifier and its parameters."),
-    ("k", "int | str", "1", "How many neighbours vote; `\"auto\"` chooses."),
-    ("weights", "str", "'uniform'", "Whether votes count the same (`\"uniform\"`) or by the inverse of the distance (`\"distance\"`)."),
-]
 
-AVERAGING: list[Parameter] = [
-    ("classifier", "Any", "'nearest'", "What predicts: `\"nearest\"`, the mean of the nearest training rows; `\"extension\"`, the Lipschitz "
-     "function of the smoothed numbers; `\"smooth\"`, a smooth function of the distances; `\"auto\"`, of AutoRegressor alone, whichever of "
-     "means and a smooth function predicts held-out rows better; or a dictionary with a classifier and its parameters."),
-    ("k", "int | str", "'auto'", "How many neighbours count; `\"auto\"` chooses."),
-    ("weights", "str", "'uniform'", "Whether they count the same (`\"uniform\"`) or by the inverse of the distance (`\"distance\"`)."),
-]
+def functions(near: str, extension: str, estimator: str, k: tuple[str, str], they: str) -> list[Parameter]:
+    """What predicts from the nearest rows (one, and many of them), by the paper's function, or in an estimator that chooses."""
+    one, many = near.split("/")
+    return [
+        ("classifier", "Any", "'nearest'", f"What predicts: `\"nearest\"`, the {one} of the nearest training rows; `\"extension\"`, "
+         f"{extension}; `\"smooth\"`, a smooth function of the distances; `\"auto\"`, of {estimator} alone, whichever of {many} and a smooth "
+         "function predicts held-out rows better; or a dictionary with a classifier and its parameters."),
+        ("k", "int | str", k[0], f"How many neighbours {k[1]}; `\"auto\"` chooses."),
+        ("weights", "str", "'uniform'", f"Whether {they} count the same (`\"uniform\"`) or by the inverse of the distance (`\"distance\"`)."),
+    ]
+
+
+VOTING = functions("vote/votes", "the paper's function", "AutoMetric", ("1", "vote"), "votes")
+AVERAGING = functions("mean/means", "the Lipschitz function of the smoothed numbers", "AutoRegressor", ("'auto'", "count"), "they")
 
 PREPARED: list[Parameter] = [
     ("scaling", "str", "'standard'", "How features are scaled first: `\"standard\"`, to mean 0 and deviation 1; `\"minmax\"`; `\"none\"`. "

@@ -3,4 +3,4 @@ import pathlib
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from shared import VARIANTS, build, drive, run, sets  # noqa: E402, F401
+from shared import VARIANTS, build, digits, drive, run, sets  # noqa: E402, F401

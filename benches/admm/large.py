@@ -7,17 +7,7 @@ import pathlib
 import sys
 import tempfile
 
-from common import build, drive
-
-
-def digits(folder):
-    from sklearn.datasets import load_digits
-
-    x, y = load_digits(return_X_y=True)
-    path = pathlib.Path(folder) / "digits.csv"
-    lines = [",".join([*map(str, row), str(k)]) for row, k in zip(x, y)]
-    path.write_text("\n".join([",".join(f"f{k}" for k in range(64)) + ",label", *lines]) + "\n")
-    return str(path)
+from common import build, digits, drive
 
 
 RUNS = {

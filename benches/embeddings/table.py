@@ -25,6 +25,7 @@ import pathlib
 import random
 import resource
 import subprocess
+import sys
 import tarfile
 import tempfile
 
@@ -37,8 +38,9 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.model_selection import StratifiedShuffleSplit
 from sklearn.neighbors import NeighborhoodComponentsAnalysis
 
-ROOT = pathlib.Path(__file__).parents[2]
-VOTES = (1, 5, 15, 31)
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "benches"))
+from votes import accuracy, nearest  # noqa: E402
 
 
 def topics(_):
@@ -126,29 +128,9 @@ def spent():
     return sum(u.ru_utime + u.ru_stime for u in use)
 
 
-def votes(order, classes, count):
-    """The winners of the nearest k, of equal votes the class that is nearest."""
-    near = np.eye(count)[classes[order]]
-    told = {}
-    for k in VOTES:
-        total = near[:, :k].sum(axis=1)
-        first = np.argmax((total == total.max(axis=1, keepdims=True))[np.arange(len(order))[:, None], classes[order[:, :k]]], axis=1)
-        told[k] = classes[order[np.arange(len(order)), first]]
-    return told
-
-
 def judge(train, codes, new, truth):
-    def nearest(queries, skip):
-        squared = (train**2).sum(axis=1) - 2 * queries @ train.T
-        if skip:
-            np.fill_diagonal(squared, np.inf)
-        return np.argsort(squared, axis=1, kind="stable")[:, : max(VOTES)]
-
-    count = codes.max() + 1
-    own = votes(nearest(train, True), codes, count)
-    k = max(VOTES, key=lambda k: (own[k] == codes).mean())
-    order = nearest(new, False)
-    return 100 * (votes(order, codes, count)[k] == truth).mean(), 100 * (codes[order[:, :10]] == truth[:, None]).mean()
+    order = nearest(train, new)
+    return accuracy(train, codes, order, truth), 100 * (codes[order[:, :10]] == truth[:, None]).mean()
 
 
 def main():

@@ -12,6 +12,7 @@ import os
 import pathlib
 import resource
 import subprocess
+import sys
 import tempfile
 
 os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")
@@ -23,8 +24,9 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.model_selection import StratifiedShuffleSplit
 from sklearn.neighbors import NeighborhoodComponentsAnalysis
 
-ROOT = pathlib.Path(__file__).parents[2]
-VOTES = (1, 5, 15, 31)
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "benches"))
+from votes import accuracy, nearest  # noqa: E402
 
 
 def letters():
@@ -79,28 +81,8 @@ def spent():
     return sum(u.ru_utime + u.ru_stime for u in use)
 
 
-def votes(order, codes):
-    """The winners of the nearest k, of equal votes the class that is nearest."""
-    near = np.eye(codes.max() + 1)[codes[order]]
-    told = {}
-    for k in VOTES:
-        total = near[:, :k].sum(axis=1)
-        best = total == total.max(axis=1, keepdims=True)
-        first = np.argmax(best[np.arange(len(order))[:, None], codes[order[:, :k]]], axis=1)
-        told[k] = codes[order[np.arange(len(order)), first]]
-    return told
-
-
 def judge(train, codes, new, truth):
-    def nearest(queries, skip):
-        squared = (train**2).sum(axis=1) - 2 * queries @ train.T
-        if skip:
-            np.fill_diagonal(squared, np.inf)
-        return np.argsort(squared, axis=1, kind="stable")[:, : max(VOTES)]
-
-    own = votes(nearest(train, True), codes)
-    k = max(VOTES, key=lambda k: (own[k] == codes).mean())
-    return 100 * (votes(nearest(new, False), codes)[k] == truth).mean()
+    return accuracy(train, codes, nearest(train, new), truth)
 
 
 def main():

@@ -19,6 +19,9 @@ import sys
 import tempfile
 import time
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from shared import random_table  # noqa: E402
+
 LIPMETRIC = str(pathlib.Path(os.environ.get("LIPMETRIC", "target/debug/lipmetric")).resolve())
 
 # Method, options, rows, columns, classes: each takes some seconds.
@@ -33,15 +36,6 @@ FITS = [
     (["arml"], 1500, 20, 3, False),
     (["auto"], 700, 12, 3, False),
 ]
-
-
-def write(path, n, p, classes):
-    rng = random.Random(7)
-    with open(path, "w") as out:
-        out.write(",".join(f"a{j}" for j in range(p)) + ",label\n")
-        for _ in range(n):
-            y = rng.randrange(classes)
-            out.write(",".join(f"{rng.gauss(0.6 * y if j % 5 == 0 else 0, 1):.4f}" for j in range(p)) + f",c{y}\n")
 
 
 def disturbed(folder, method, rng, longest):
@@ -108,7 +102,7 @@ def main():
                 continue
             method, n, p, classes, certified = FITS[number % len(FITS)]
             if table != method:
-                write(folder / "rows.csv", n, p, classes)
+                random_table(folder / "rows.csv", (n, p, classes), 7, lambda y, j: 0.6 * y if j % 5 == 0 else 0)
                 begun = time.monotonic()
                 fit(folder, method, "whole", False)
                 table, longest = method, min(args.longest, time.monotonic() - begun)

@@ -11,12 +11,14 @@ longer than the limit (`--method nn --time-limit 0.01` tells), it counts in the 
 import argparse
 import os
 import pathlib
-import random
 import signal
 import subprocess
 import sys
 import tempfile
 import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from shared import random_table  # noqa: E402
 
 LIPMETRIC = str(pathlib.Path(os.environ.get("LIPMETRIC", "target/debug/lipmetric")).resolve())
 METHODS = [
@@ -26,15 +28,6 @@ METHODS = [
 ]
 SHAPES = {"1500 x 16, 26 classes": (1500, 16, 26), "2000 x 45": (2000, 45, 2), "20000 x 10": (20000, 10, 3), "3000 x 1001": (3000, 1001, 2)}
 WIDE = {"6000 x 2501": (6000, 2501, 2)}
-
-
-def write(path, n, p, classes):
-    rng = random.Random(1)
-    with open(path, "w") as out:
-        out.write(",".join(f"a{j}" for j in range(p)) + ",label\n")
-        for i in range(n):
-            y = rng.randrange(classes)
-            out.write(",".join(f"{rng.gauss(y if j % 7 == 0 else 0, 1):.3f}" for j in range(p)) + f",c{y}\n")
 
 
 def timed(args, folder, interrupt=None, most=300):
@@ -70,7 +63,7 @@ def main():
         for shape, size in {**SHAPES, **(WIDE if args.wide else {})}.items():
             if (args.shape or "") not in shape:
                 continue
-            write(folder / "rows.csv", *size)
+            random_table(folder / "rows.csv", size, 1, lambda y, j: y if j % 7 == 0 else 0)
             reading, _ = timed(["fit", "rows.csv", "--method", "nn", "--k", "1", "--time-limit", "0.01"], folder)
             for method in METHODS:
                 name = " ".join(method)

@@ -19,7 +19,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from shared import build, drive  # noqa: E402
+from shared import build, digits, drive  # noqa: E402
 
 # Name, rows, c as a fraction of c_max, the gap asked for, seconds given.
 ROWS = [
@@ -34,16 +34,6 @@ ROWS = [
 ]
 HEAD = ("problem", "N x p", "classes", "method", "slack", "c-rel", "gap asked", "gap", "CPU s", "given", "MB", "c_max known to",
         "ended")
-
-
-def digits(folder):
-    from sklearn.datasets import load_digits
-
-    x, y = load_digits(return_X_y=True)
-    path = pathlib.Path(folder) / "digits.csv"
-    lines = [",".join([*map(str, row), str(k)]) for row, k in zip(x, y)]
-    path.write_text("\n".join([",".join(f"f{k}" for k in range(64)) + ",label", *lines]) + "\n")
-    return str(path)
 
 
 def shown(v, form="{:.1e}"):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import inspect
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -74,6 +75,17 @@ def _has_probabilities(estimator: Any) -> bool:
     if not getattr(estimator, "calibrate", True):
         raise AttributeError("predict_proba is available with calibrate=True only")
     return True
+
+
+@contextmanager
+def what_is_left(adopt: Callable[[Model], None]) -> Iterator[None]:
+    """Takes over the model that an exception brings along: that of a fit which was ended by Ctrl-C or a callback."""
+    try:
+        yield
+    except BaseException as error:
+        if isinstance(left := getattr(error, "model", None), Model):
+            adopt(left)
+        raise
 
 
 class Fitting(BaseEstimator):  # type: ignore[misc]
@@ -149,14 +161,10 @@ class Fitting(BaseEstimator):  # type: ignore[misc]
         if recipe.pop("warm_start", False) and start is None:
             start = getattr(self, "components_", None)
         request = request_for(spec, label=label_name(y, rows), **recipe)
-        try:
+        with what_is_left(self._adopt):
             model = fit_native(
                 rows, coded, request, start=start, weights=weights, helpers=self._helpers(request), **watched
             )
-        except BaseException as error:
-            if isinstance(getattr(error, "model", None), Model):
-                self._adopt(error.model)  # type: ignore[attr-defined]
-            raise
         self._adopt(model)
         warn_unless_converged(model, type(self).__name__, 3)
         return self

@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from . import _lipmetric
-from ._base import Measuring
+from ._base import Measuring, what_is_left
 from ._core import Model, listening, request_for, warn_unless_converged
 from ._parameters import base_spec, call, parameters_of, to_spec
 
@@ -91,13 +91,8 @@ class Tuples(Measuring, TransformerMixin, BaseEstimator):  # type: ignore[misc]
             n_jobs=self.n_jobs, time_limit=self.time_limit,
         )
         known = {"pairs": None, "triplets": None, "quadruplets": None, "calibrate": False} | told(numbers)
-        try:
-            with listening(self.verbose, self.callback) as listener:
-                model = Model(call(_lipmetric.fit_told, np.ascontiguousarray(rows), known, request, listener))
-        except BaseException as error:
-            if isinstance(getattr(error, "model", None), Model):
-                self._adopt(error.model)  # type: ignore[attr-defined]
-            raise
+        with what_is_left(self._adopt), listening(self.verbose, self.callback) as listener:
+            model = Model(call(_lipmetric.fit_told, np.ascontiguousarray(rows), known, request, listener))
         self._adopt(model)
         warn_unless_converged(model, type(self).__name__, 3)
         return self
