@@ -3,6 +3,7 @@ import json
 import os
 import pathlib
 import random
+import resource
 import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
@@ -33,6 +34,12 @@ def drive(task, *args, trace=False, threads=None, **options):
     env = dict(ONE_THREAD if threads is None else os.environ, **({"BENCH_TRACE": "1"} if trace else {}))
     told, progress = run([PROGRAM, task, *args, *(f"{name}={value}" for name, value in options.items())], env)
     return (told, [line.split() for line in progress.splitlines() if line.strip()]) if trace else told
+
+
+def spent():
+    """CPU seconds of this process and of those that it has waited for."""
+    use = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(u.ru_utime + u.ru_stime for u in use)
 
 
 def digits(folder):

@@ -10,7 +10,6 @@ out one at a time. Seconds are processor time of a fit on one thread (user and s
 import argparse
 import os
 import pathlib
-import resource
 import subprocess
 import sys
 import tempfile
@@ -26,6 +25,7 @@ from sklearn.neighbors import NeighborhoodComponentsAnalysis
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "benches"))
+from shared import spent  # noqa: E402
 from votes import accuracy, nearest  # noqa: E402
 
 
@@ -74,11 +74,6 @@ def peer(make):
         return learned.transform(x), learned.transform(z), seconds
 
     return fit
-
-
-def spent():
-    use = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(u.ru_utime + u.ru_stime for u in use)
 
 
 def judge(train, codes, new, truth):
