@@ -1,8 +1,8 @@
 //! Pages of a Parquet column, checked before they are unpacked and decoded.
 //!
 //! A page says itself how large it is when it is unpacked, and the decoder believes it. So the headers of all pages are looked at
-//! first. They are structs of Thrift's compact protocol, of which two fields are of interest and the others are skipped. So is the
-//! file's description at its end, in which a list may claim billions of elements that take no bytes.
+//! first, and the file's description at its end, in which a list may claim billions of elements that take no bytes. Both are structs
+//! of Thrift's compact protocol (`Thrift`); what stands in them by the format is in `DESCRIPTION` and `PAGE`.
 
 use parquet::basic::{Encoding, Type};
 use parquet::column::page::{Page, PageMetadata, PageReader};
@@ -139,10 +139,8 @@ impl Iterator for Checked {
 
 /// Headers are longer only where they carry long statistics.
 const LONGEST_HEADER: usize = 1 << 20;
-/// Structs within structs that a header may have.
-const DEEPEST: usize = 8;
-/// Structs and lists within each other that a file's description may have.
-const DEEPEST_DESCRIPTION: usize = 24;
+/// Structs and lists within each other that a field has which the format does not know.
+const DEEPEST: usize = 24;
 /// What stands behind a file's description: its length, and a mark.
 const TRAILER: u64 = 8;
 /// What a page of numbers takes beside its values: levels, a dictionary's indices.
@@ -192,15 +190,131 @@ pub(super) fn check_description<R: ChunkReader>(source: &R) -> Result<()> {
     let length = u64::from(u32::from_le_bytes(*length));
     let Some(start) = end.checked_sub(length).filter(|_| mark == b"PAR1") else { return Ok(()) };
     let described = source.get_bytes(start, length as usize)?;
-    match Thrift(&described, 0).skip(STRUCT, DEEPEST_DESCRIPTION) {
+    match Thrift(&described, 0).take(STRUCT, &DESCRIPTION) {
         Some(()) => Ok(()),
         None => Err(ParquetError::General("the description of the columns is damaged".to_owned())),
     }
 }
 
-/// The numbers of a whole number and of a struct among Thrift's types.
-const I32: u8 = 5;
+/// The number of a struct among Thrift's types.
 const STRUCT: u8 = 12;
+
+/// What a value is by the format.
+enum Shape {
+    Truth,
+    Byte,
+    Whole,
+    Real,
+    Text,
+    List(&'static Shape),
+    /// Fields by their numbers; others may be anything.
+    Struct(&'static [(i64, Shape)]),
+}
+
+use Shape::{Byte, List, Real, Struct, Text, Truth, Whole};
+
+const EMPTY: Shape = Struct(&[]);
+const TIME_UNIT: Shape = Struct(&[(1, EMPTY), (2, EMPTY), (3, EMPTY)]);
+const LOGICAL_TYPE: Shape = Struct(&[
+    (1, EMPTY),
+    (2, EMPTY),
+    (3, EMPTY),
+    (4, EMPTY),
+    (5, Struct(&[(1, Whole), (2, Whole)])),
+    (6, EMPTY),
+    (7, Struct(&[(1, Truth), (2, TIME_UNIT)])),
+    (8, Struct(&[(1, Truth), (2, TIME_UNIT)])),
+    (10, Struct(&[(1, Byte), (2, Truth)])),
+    (11, EMPTY),
+    (12, EMPTY),
+    (13, EMPTY),
+    (14, EMPTY),
+    (15, EMPTY),
+    (16, Struct(&[(1, Byte)])),
+    (17, Struct(&[(1, Text)])),
+    (18, Struct(&[(1, Text), (2, Whole)])),
+]);
+const SCHEMA_ELEMENT: Shape = Struct(&[
+    (1, Whole),
+    (2, Whole),
+    (3, Whole),
+    (4, Text),
+    (5, Whole),
+    (6, Whole),
+    (7, Whole),
+    (8, Whole),
+    (9, Whole),
+    (10, LOGICAL_TYPE),
+]);
+const KEY_VALUE: Shape = Struct(&[(1, Text), (2, Text)]);
+const STATISTICS: Shape =
+    Struct(&[(1, Text), (2, Text), (3, Whole), (4, Whole), (5, Text), (6, Text), (7, Truth), (8, Truth), (9, Whole)]);
+const BOUNDING_BOX: Shape =
+    Struct(&[(1, Real), (2, Real), (3, Real), (4, Real), (5, Real), (6, Real), (7, Real), (8, Real)]);
+const COLUMN: Shape = Struct(&[
+    (1, Whole),
+    (2, List(&Whole)),
+    (3, List(&Text)),
+    (4, Whole),
+    (5, Whole),
+    (6, Whole),
+    (7, Whole),
+    (8, List(&KEY_VALUE)),
+    (9, Whole),
+    (10, Whole),
+    (11, Whole),
+    (12, STATISTICS),
+    (13, List(&Struct(&[(1, Whole), (2, Whole), (3, Whole)]))),
+    (14, Whole),
+    (15, Whole),
+    (16, Struct(&[(1, Whole), (2, List(&Whole)), (3, List(&Whole))])),
+    (17, Struct(&[(1, BOUNDING_BOX), (2, List(&Whole))])),
+]);
+const COLUMN_CHUNK: Shape = Struct(&[
+    (1, Text),
+    (2, Whole),
+    (3, COLUMN),
+    (4, Whole),
+    (5, Whole),
+    (6, Whole),
+    (7, Whole),
+    (8, EMPTY),
+    (9, Text),
+]);
+const ROW_GROUP: Shape = Struct(&[
+    (1, List(&COLUMN_CHUNK)),
+    (2, Whole),
+    (3, Whole),
+    (4, List(&Struct(&[(1, Whole), (2, Truth), (3, Truth)]))),
+    (5, Whole),
+    (6, Whole),
+    (7, Whole),
+]);
+/// A file's description.
+const DESCRIPTION: Shape = Struct(&[
+    (1, Whole),
+    (2, List(&SCHEMA_ELEMENT)),
+    (3, Whole),
+    (4, List(&ROW_GROUP)),
+    (5, List(&KEY_VALUE)),
+    (6, Text),
+    (7, List(&Struct(&[(1, EMPTY), (2, EMPTY), (3, EMPTY)]))),
+    (8, EMPTY),
+    (9, Text),
+]);
+/// A page's header.
+const PAGE: &[(i64, Shape)] = &[
+    (1, Whole),
+    (2, Whole),
+    (3, Whole),
+    (4, Whole),
+    (5, Struct(&[(1, Whole), (2, Whole), (3, Whole), (4, Whole), (5, STATISTICS)])),
+    (6, EMPTY),
+    (7, Struct(&[(1, Whole), (2, Whole), (3, Truth)])),
+    (8, Struct(&[(1, Whole), (2, Whole), (3, Whole), (4, Whole), (5, Whole), (6, Whole), (7, Truth), (8, STATISTICS)])),
+];
+/// The fields of a page's header with its sizes: unpacked, packed.
+const SIZES: [i64; 2] = [2, 3];
 
 /// Bytes of Thrift's compact protocol, and the place in them.
 struct Thrift<'a>(&'a [u8], usize);
@@ -230,37 +344,33 @@ impl Thrift<'_> {
     }
 
     /// The length of a page's header, and the sizes of the page: packed, unpacked.
-    ///
-    /// The decoder goes by the number of a field alone, and takes its value for what it should be. A field of another type would be
-    /// another header to the decoder than the one that is looked at here, so it is refused.
     fn page(mut self) -> Option<(usize, u64, u64)> {
-        let (mut packed, mut unpacked) = (None, None);
-        self.fields(|thrift, field, kind| match (field, kind) {
-            (2, I32) => thrift.size().map(|size| unpacked = Some(size)),
-            (3, I32) => thrift.size().map(|size| packed = Some(size)),
-            (1 | 4, I32) => thrift.skip(I32, DEEPEST),
-            (5, STRUCT) => thrift.part(1..=4, 0, 5),
-            (6, STRUCT) => thrift.skip(STRUCT, DEEPEST),
-            (7, STRUCT) => thrift.part(1..=2, 3, 0),
-            (8, STRUCT) => thrift.part(1..=6, 7, 8),
-            (1..=8, _) => None,
-            _ => thrift.skip(kind, DEEPEST),
+        let mut sizes = [None; 2];
+        self.fields(|thrift, field, kind| match SIZES.iter().position(|size| *size == field) {
+            Some(which) if matches!(kind, 4..=6) => thrift.size().map(|size| sizes[which] = Some(size)),
+            _ => thrift.field(field, kind, PAGE),
         })?;
-        Some((self.1, packed?, unpacked?))
+        Some((self.1, sizes[1]?, sizes[0]?))
     }
 
-    /// Passes over the part of a header that belongs to one kind of page: the numbers of the fields that are whole numbers, that which
-    /// is true or false, and that of the statistics.
-    fn part(&mut self, numbers: std::ops::RangeInclusive<i64>, truth: i64, statistics: i64) -> Option<()> {
-        self.fields(|thrift, field, kind| {
-            let right = match kind {
-                _ if numbers.contains(&field) => kind == I32,
-                _ if field == truth => matches!(kind, 1 | 2),
-                _ if field == statistics => kind == STRUCT,
-                _ => true,
-            };
-            right.then(|| thrift.skip(kind, DEEPEST))?
-        })
+    /// Passes over a value that is what it has to be by the format.
+    ///
+    /// The decoder goes by the number of a field alone, and takes its value for what it should be. A field of another type would be
+    /// other fields to the decoder than those that are looked at here, so it is refused.
+    fn take(&mut self, kind: u8, shape: &Shape) -> Option<()> {
+        match (shape, kind) {
+            (Truth, 1 | 2) | (Byte, 3) | (Whole, 4..=6) | (Real, 7) | (Text, 8) => self.skip(kind, DEEPEST),
+            (List(of), 9) => self.elements(|thrift, kind| thrift.take(kind, of)),
+            (Struct(known), STRUCT) => self.fields(|thrift, field, kind| thrift.field(field, kind, known)),
+            _ => None,
+        }
+    }
+
+    fn field(&mut self, field: i64, kind: u8, known: &[(i64, Shape)]) -> Option<()> {
+        match known.iter().find(|(number, _)| *number == field) {
+            Some((_, shape)) => self.take(kind, shape),
+            None => self.skip(kind, DEEPEST),
+        }
     }
 
     /// A size, which the decoder takes for 32 bits.
@@ -286,6 +396,18 @@ impl Thrift<'_> {
         }
     }
 
+    /// Calls `each` with the type of every element of a list; it must take the element.
+    fn elements(&mut self, mut each: impl FnMut(&mut Self, u8) -> Option<()>) -> Option<()> {
+        let head = self.byte()?;
+        let count = if head >> 4 == 15 { self.varint()? } else { u64::from(head >> 4) };
+        // The decoder takes the elements of a list of booleans for nothing, and counts on. No header has one.
+        let endless = matches!(head & 15, 1 | 2);
+        if count > 0 && (endless || count > self.0.len() as u64) {
+            return None;
+        }
+        (0..count).try_for_each(|_| each(self, head & 15))
+    }
+
     /// Passes over a value.
     fn skip(&mut self, kind: u8, depth: usize) -> Option<()> {
         let depth = depth.checked_sub(1)?;
@@ -299,19 +421,7 @@ impl Thrift<'_> {
                 let length = usize::try_from(self.varint()?).ok()?;
                 self.1 = self.1.checked_add(length)?;
             }
-            9 | 10 => {
-                let head = self.byte()?;
-                let count = if head >> 4 == 15 { self.varint()? } else { u64::from(head >> 4) };
-                // The decoder takes the elements of a list of booleans for nothing, and counts on. No header has one.
-                let endless = matches!(head & 15, 1 | 2);
-                if count > 0 && (endless || count > self.0.len() as u64) {
-                    return None;
-                }
-                for _ in 0..count {
-                    self.skip(head & 15, depth)?;
-                    (self.1 <= self.0.len()).then_some(())?;
-                }
-            }
+            9 | 10 => self.elements(|thrift, kind| thrift.skip(kind, depth))?,
             STRUCT => self.fields(|thrift, _, kind| thrift.skip(kind, depth))?,
             _ => return None,
         }
@@ -352,6 +462,11 @@ mod tests {
         assert_eq!(Thrift(&[0x19, 0x15, 0, 0x15, 2, 0x15, 2, 0], 0).page(), None);
         assert_eq!(Thrift(&[0x15, 0, 0x15, 2, 0x15, 0x82, 0x80, 0x80, 0x80, 0x20, 0], 0).page(), None);
         assert_eq!(Thrift(&[0x15, 0, 0x15, 2, 0x15, 2, 0x05, 0x80, 0x80, 8, 2, 0], 0).page(), None);
+        // A version that is a text, a list of names that are numbers, a schema that is a list of numbers; a version and nothing else.
+        for damaged in [&[0x18_u8, 1, b'a', 0] as &[u8], &[0x29, 0x1c, 0x45, 2, 0, 0], &[0x29, 0x15, 2, 0]] {
+            assert_eq!(Thrift(damaged, 0).take(STRUCT, &DESCRIPTION), None, "{damaged:?}");
+        }
+        assert_eq!(Thrift(&[0x15, 2, 0], 0).take(STRUCT, &DESCRIPTION), Some(()));
         // A list of booleans, whose elements the decoder takes for nothing.
         assert_eq!(Thrift(&[0x19, 0xf1, 0xff, 0xff, 0xff, 0xff, 7, 0], 0).skip(STRUCT, 4), None);
         assert_eq!(Thrift(&[0x19, 0, 0], 0).skip(STRUCT, 4), Some(()), "some write an empty list so");

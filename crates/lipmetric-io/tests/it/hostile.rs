@@ -87,6 +87,15 @@ fn parquet_files_that_claim_what_they_do_not_hold_take_no_memory() {
 }
 
 #[test]
+fn parquet_descriptions_with_fields_of_other_types_are_not_decoded() {
+    // To the decoder they have lists of billions of booleans, which it would count through for seconds.
+    for name in ["other-types-1.parquet", "other-types-2.parquet"] {
+        let error = refusal(&hostile(name), &ReadOptions::default());
+        assert!(error.contains("the description of the columns is damaged"), "{name}: {error}");
+    }
+}
+
+#[test]
 fn sparse_rows_do_not_make_columns_that_nobody_asked_for() {
     let read = |text: &str, options: &ReadOptions| refusal(&Source::buffer("t.libsvm", text.into()), options);
     let known = ReadOptions { max_features: Some(10), ..ReadOptions::default() };
