@@ -96,6 +96,17 @@ fn parquet_descriptions_with_fields_of_other_types_are_not_decoded() {
 }
 
 #[test]
+fn parquet_pages_that_the_decoder_would_panic_on_are_not_decoded() {
+    for (name, told) in [
+        ("endless-number.parquet", "a page has fewer values than it says"),
+        ("fewer-texts-in-dictionary.parquet", "a dictionary of 14 bytes claims 2 values"),
+    ] {
+        let error = refusal(&hostile(name), &ReadOptions::default());
+        assert!(error.contains(told), "{name}: {error}");
+    }
+}
+
+#[test]
 fn sparse_rows_do_not_make_columns_that_nobody_asked_for() {
     let read = |text: &str, options: &ReadOptions| refusal(&Source::buffer("t.libsvm", text.into()), options);
     let known = ReadOptions { max_features: Some(10), ..ReadOptions::default() };
