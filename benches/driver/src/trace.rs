@@ -8,18 +8,19 @@ use std::ops::ControlFlow;
 pub(crate) struct Trace {
     on: bool,
     last: String,
-    /// Ends the fit when this process has used so many CPU seconds.
-    until: f64,
+    /// Ends the fit when this process has used so many CPU seconds. Reading them takes as long as a step of a small fit, so that
+    /// without a limit nobody asks.
+    until: Option<f64>,
 }
 
 impl Trace {
     pub(crate) fn new() -> Self {
-        Self { on: std::env::var_os("BENCH_TRACE").is_some(), last: String::new(), until: f64::INFINITY }
+        Self { on: std::env::var_os("BENCH_TRACE").is_some(), last: String::new(), until: None }
     }
 
     /// The same for at most so many CPU seconds from now on: on a machine with other work wall time says little.
     pub(crate) fn within(seconds: Option<f64>) -> Self {
-        Self { until: system::cpu_seconds() + seconds.unwrap_or(f64::INFINITY), ..Self::new() }
+        Self { until: seconds.map(|seconds| system::cpu_seconds() + seconds), ..Self::new() }
     }
 }
 
@@ -36,6 +37,9 @@ impl Observer for Trace {
                 self.last = line;
             }
         }
-        if system::cpu_seconds() > self.until { ControlFlow::Break(Halt::TimeLimit) } else { ControlFlow::Continue(()) }
+        match self.until {
+            Some(until) if system::cpu_seconds() > until => ControlFlow::Break(Halt::TimeLimit),
+            _ => ControlFlow::Continue(()),
+        }
     }
 }
