@@ -9,21 +9,21 @@ const CHUNK: usize = 256;
 pub(crate) fn weighted_outer(x: &impl Differences, pairs: impl Iterator<Item = (usize, usize, f64)>) -> Matrix {
     let p = x.side();
     let mut out = Matrix::zeros(p, p);
-    let mut plain = vec![0.0; CHUNK * p];
-    let mut scaled = vec![0.0; CHUNK * p];
-    let mut filled = 0;
+    // Room that is not set to zero first: for few pairs that would take longer than the sum.
+    let (mut plain, mut scaled) = (Vec::with_capacity(CHUNK * p), Vec::with_capacity(CHUNK * p));
     for (i, j, t) in pairs.filter(|pair| pair.2 != 0.0) {
-        let (d, s) = (&mut plain[filled * p..(filled + 1) * p], &mut scaled[filled * p..(filled + 1) * p]);
-        x.difference(i, j, d);
-        s.iter_mut().zip(d).for_each(|(s, d)| *s = t * *d);
-        filled += 1;
-        if filled == CHUNK {
-            linalg::gemm_tn_add(out.as_mut_slice(), &plain, &scaled, p, p, filled);
-            filled = 0;
+        let start = plain.len();
+        plain.resize(start + p, 0.0);
+        x.difference(i, j, &mut plain[start..]);
+        scaled.extend(plain[start..].iter().map(|d| t * *d));
+        if plain.len() == CHUNK * p {
+            linalg::gemm_tn_add(out.as_mut_slice(), &plain, &scaled, p, p, CHUNK);
+            plain.clear();
+            scaled.clear();
         }
     }
-    if filled > 0 {
-        linalg::gemm_tn_add(out.as_mut_slice(), &plain, &scaled, p, p, filled);
+    if !plain.is_empty() {
+        linalg::gemm_tn_add(out.as_mut_slice(), &plain, &scaled, p, p, plain.len() / p);
     }
     linalg::symmetrise(&mut out);
     out

@@ -14,6 +14,10 @@ pub(super) fn present(levels: &[u8], cells: usize) -> usize {
     let (mut levels, mut left, mut found) = (Thrift(levels, 0), cells, 0);
     while left > 0 {
         let Some(head) = levels.varint() else { break };
+        // Padding, over which the decoder goes on.
+        if head == 0 {
+            continue;
+        }
         let run = usize::try_from(head >> 1).unwrap_or(usize::MAX);
         let bytes = if head & 1 == 0 { 1 } else { run.min(left.div_ceil(8)) };
         for _ in 0..bytes {
@@ -103,7 +107,7 @@ mod tests {
         let levels = [10, 1, 6, 0, 3, 0b1111_1101];
         assert_eq!([0, 5, 8, 9, 10, 12, 16].map(|cells| present(&levels, cells)), [0, 5, 5, 6, 6, 8, 12]);
         assert_eq!(present(&levels[..5], 12), 5, "cut short");
-        assert_eq!(present(&[0; 9], 12), 0, "runs of nothing");
+        assert_eq!(present(&[0, 0, 10, 1, 0], 12), 5, "padding");
     }
 
     #[test]
