@@ -756,6 +756,9 @@ class MLKR(Averaging, MetricRegressor):
     >>> from lipmetric import MLKR
     >>> X = np.random.default_rng(0).uniform(-1, 1, (120, 3))
     >>> y = np.sin(3 * X[:, 0])
+    held_out : int, default=3
+        How often a fifth of the rows is held out to choose the number of steps. With 0 the search goes on until it
+        converges, as in the paper, and may fit noise.
     >>> learner = MLKR().fit(X[:80], y[:80])
     >>> bool(learner.score(X[80:], y[80:]) > 0.8)
     True
@@ -769,3 +772,4 @@ class MLKR(Averaging, MetricRegressor):
     tol: float | None = 1e-05
     max_iter: int | None = 200
     warm_start: bool = False
+    held_out: int = 3

@@ -15,6 +15,7 @@
 //! | `arml`, `lip_robust` | methods for certified robustness; `climb` is the ascent behind them |
 //! | `choose/` | what is chosen by cross-validation |
 //! | `start` | the rows' coordinates, and where a search begins |
+//! | `held_out` | how many steps a search takes, by rows that it does not see |
 //! | `values` | the values of a Lipschitz function that are learned for a given metric |
 
 mod agop;
@@ -23,6 +24,7 @@ mod choose;
 mod climb;
 mod discriminant;
 mod euclidean;
+mod held_out;
 mod itml;
 mod lip;
 mod lip_local;

@@ -21,6 +21,7 @@ fn values(name: &str) -> Vec<(Value, Value)> {
         "diameter" => alone(vec![json!(Diameter::Mean), json!(Diameter::Cvar(0.3)), json!("auto")]),
         "euclid" => alone(vec![json!(0.0), json!(0.6)]),
         "gamma" => alone(vec![json!(0.5)]),
+        "held_out" => alone(vec![json!(0), json!(1)]),
         "init" => alone([Init::Identity, Init::Pca, Init::Lda, Init::Random(4)].map(|i| json!(i)).to_vec()),
         "loss" => alone(vec![json!("log")]),
         "max_iterations" => alone(vec![json!(5)]),

@@ -87,16 +87,9 @@ const SHRUNK: f64 = 0.1;
 /// multiplications, and learning both shall take some tenths of a second.
 const CHEAP: usize = 3_000_000;
 const LMNN_STEPS: usize = 100;
-/// Steps of MLKR, which has no certificate and fits noise in the end.
-const MLKR_STEPS: usize = 30;
 
 fn likely() -> Nca {
     Nca::new().loss(Loss::Log)
-}
-
-/// Few steps: what more of them gain on the rows they lose on others.
-fn quick_mlkr() -> Mlkr {
-    Mlkr::new().max_iterations(MLKR_STEPS)
 }
 
 fn near() -> LipLocal {
@@ -219,7 +212,7 @@ impl Family {
             }
             (Self::Local(..), None) if traits.what == MetricKind::Nca => likely().fit(data, observer)?,
             (Self::Local(..), None) if traits.what == MetricKind::Lmnn => Lmnn::new().fit(data, observer)?,
-            (Self::Local(..), None) if traits.what == MetricKind::Mlkr => quick_mlkr().fit(data, observer)?,
+            (Self::Local(..), None) if traits.what == MetricKind::Mlkr => Mlkr::new().fit(data, observer)?,
             (Self::Local(..), None) => return Euclidean::new().fit(data, observer),
         };
         if euclid == 0.0 {
@@ -272,7 +265,7 @@ fn learned(
         MetricKind::Nca => or_plain(likely().fit_by(data, 1, observer)),
         MetricKind::Discriminant => or_plain(discriminant(data, observer)),
         MetricKind::Lmnn => or_plain(Lmnn::new().tolerance(GAP).max_iterations(LMNN_STEPS).fit(data, observer)),
-        MetricKind::Mlkr => or_plain(quick_mlkr().fit(data, observer)),
+        MetricKind::Mlkr => or_plain(Mlkr::new().fit_by(data, 1, observer)),
         _ => vec![within(data)?.metric],
     })
 }
