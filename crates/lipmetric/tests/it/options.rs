@@ -39,6 +39,7 @@ fn values(name: &str) -> Vec<(Value, Value)> {
         "rounds" => alone(vec![json!(1)]),
         "score" => alone(["balanced", "log-loss", "auc"].map(|s| json!(s)).to_vec()),
         "seed" | "triplet_seed" => alone(vec![json!(7)]),
+        "shrinkage" => alone(vec![json!(0.5)]),
         // With a slack per row there are fewer hinges, and LMNN must push more.
         "slack" => [Slack::Pair, Slack::Instance].map(|s| (json!(s), json!({ "push": 0.9 }))).to_vec(),
         "solver" => {
