@@ -77,6 +77,7 @@ TYPES = {
     "tol": "float | None",
     "max_iter": "int | None",
     "mu": "float | None",
+    "shrinkage": "float | None",
     "memory": "int | None",
 }
 

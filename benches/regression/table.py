@@ -4,7 +4,7 @@ Usage: python benches/regression/table.py [--program FILE] [--splits N] [TABLES 
 
 Needs the packages of requirements.txt (metric-learn runs on scikit-learn up to 1.7). Every method sees the same splits, four fifths of
 the rows to train. Peers get features of mean 0 and deviation 1, and choose their settings by five-fold cross-validation on the
-training rows. Prints Markdown.
+training rows. All have one thread. Prints Markdown.
 """
 
 import argparse
@@ -16,6 +16,8 @@ import subprocess
 import sys
 import tempfile
 import time
+
+os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")
 
 import numpy as np
 from metric_learn import MLKR

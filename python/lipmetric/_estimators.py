@@ -567,6 +567,13 @@ class Discriminant(Voting, MetricLearner):
     ----------
     n_components : int | None, default=None
         The number of directions, the best first; all unless it is given: one fewer than there are classes.
+    shrinkage : float | None, default=None
+        How far the covariance within the classes is drawn to its mean variance, from 0 to 1; as Ledoit and Wolf
+        estimate, and a tenth at the least, unless it is given.
+    n_neighbors : Any, default=None
+        In place of the means, compare each row with so many of the nearest rows of its own class and of others, which
+        also tells classes apart that lie in several places. A quarter as many directions as features then, unless
+        `n_components` is given.
 
     Examples
     --------
@@ -580,6 +587,8 @@ class Discriminant(Voting, MetricLearner):
     _method = "discriminant"
 
     n_components: int | None = None
+    shrinkage: float | None = None
+    n_neighbors: Any = None
 
 
 @documented
@@ -747,6 +756,9 @@ class MLKR(Averaging, MetricRegressor):
         where every number is predicted by the mean.
     max_iter : int | None, default=200
         Steps, at most.
+    held_out : int, default=3
+        How often a fifth of the rows is held out to choose the number of steps. With 0 the search goes on until it
+        converges, as in the paper, and may fit noise.
     warm_start : bool, default=False
         Whether a fit begins at the `components_` of the one before.
 
@@ -768,4 +780,5 @@ class MLKR(Averaging, MetricRegressor):
     random_state: Any = None
     tol: float | None = 1e-05
     max_iter: int | None = 200
+    held_out: int = 3
     warm_start: bool = False

@@ -225,7 +225,7 @@ pub(crate) struct LipArgs {
     max_iter: Option<usize>,
     #[arg(long, value_name = "SCORE", value_parser = score, help = help("score", "What is optimised on held-out rows: accuracy, balanced (the mean over the classes), log-loss (of the probabilities) or auc (area under the ROC curve)", ""))]
     score: Option<Score>,
-    #[arg(long, value_name = "METRICS", value_delimiter = ',', value_parser = metric, help = help("metrics", "The learned distances that are tried beside the Euclidean one, separated by commas: within, discriminant, lip-local, agop, nca, lmnn; agop and mlkr for numbers", "all but discriminant, of more than 200 features discriminant and agop; nca, lmnn and mlkr where rows x rows x features are at most 3 million"))]
+    #[arg(long, value_name = "METRICS", value_delimiter = ',', value_parser = metric, help = help("metrics", "The learned distances that are tried beside the Euclidean one, separated by commas: within, discriminant, near-discriminant, lip-local, agop, nca, lmnn; agop and mlkr for numbers", "all but the discriminants, of more than 200 features these and agop; nca, lmnn and mlkr where rows x rows x features are at most 3 million"))]
     metrics: Option<Vec<MetricKind>>,
 }
 

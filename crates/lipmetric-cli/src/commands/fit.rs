@@ -527,6 +527,7 @@ fn describe_distance(kind: MetricKind) -> &'static str {
         MetricKind::Euclidean => "Euclidean",
         MetricKind::Within => "Mahalanobis, of the within-class covariance",
         MetricKind::Discriminant => "learned: directions between the classes (LDA)",
+        MetricKind::NearDiscriminant => "learned: directions between near rows of different classes",
         MetricKind::LipLocal => "learned: Lip^I by near pairs",
         MetricKind::Agop => "learned: AGOP, a smooth function's gradients",
         MetricKind::Nca => "learned: NCA by the likelihood",

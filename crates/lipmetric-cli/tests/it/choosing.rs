@@ -53,7 +53,7 @@ fn the_function_the_family_and_the_score_can_be_restricted() {
     }
     let refused = |args: &[&str]| room.fails(2, &[&["fit", "--data", "echo"][..], args].concat());
     assert!(refused(&["--score", "f1"]).contains("accuracy, balanced, log-loss or auc"));
-    assert!(refused(&["--metrics", "lip-d"]).contains("within, discriminant, lip-local, agop"));
+    assert!(refused(&["--metrics", "lip-d"]).contains("within, discriminant, near-discriminant, lip-local, agop"));
     assert!(refused(&["--method", "nn", "--score", "auc"]).contains("--score is an option of auto"));
     assert!(refused(&["--method", "lip-i", "--classifier", "auto"]).contains("--method auto"));
     assert!(refused(&["--classifier", "auto", "--k", "3"]).contains("--classifier nearest"));

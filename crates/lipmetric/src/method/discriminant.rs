@@ -1,5 +1,6 @@
 //! The few directions that tell classes apart, relative to the spread within them, from more features than rows could span.
 
+use super::near_discriminant::near_discriminant;
 use super::parameters::parameters;
 use super::start::weights;
 use super::{Fit, Method, Outcome, Training};
@@ -25,6 +26,12 @@ parameters! {
     pub struct Discriminant = "discriminant" {
         /// The number of directions, the best first; all unless it is given: one fewer than there are classes.
         n_components: Option<usize> as impl Into<Option<usize>> = None,
+        /// How far the covariance within the classes is drawn to its mean variance, from 0 to 1; as Ledoit and Wolf estimate, and a
+        /// tenth at the least, unless it is given.
+        shrinkage: Option<f64> as impl Into<Option<f64>> = None,
+        /// In place of the means, compare each row with so many of the nearest rows of its own class and of others, which also tells
+        /// classes apart that lie in several places. A quarter as many directions as features then, unless `n_components` is given.
+        neighbours: Option<usize> as impl Into<Option<usize>> = None,
     }
 }
 
@@ -37,10 +44,29 @@ impl Method for Discriminant {
         false
     }
 
+    fn check(&self) -> Result<()> {
+        if let Some(wrong) = self.shrinkage.filter(|s| !(*s > 0.0 && *s <= 1.0)) {
+            return Err(Error::parameter("shrinkage", format!("{wrong} is not above 0 and up to 1, for example 0.5")));
+        }
+        if self.neighbours == Some(0) {
+            return Err(Error::parameter("neighbours", "0 neighbours: give at least 1, usually 8"));
+        }
+        if self.neighbours.is_some() && self.shrinkage.is_some() {
+            let message =
+                "is of the covariance within the classes, and with `neighbours` there is none: give one of the two";
+            return Err(Error::parameter("shrinkage", message));
+        }
+        Ok(())
+    }
+
     fn fit(&self, data: &Training<'_>, observer: &mut dyn Observer) -> Result<Fit> {
+        self.check()?;
         data.check_for(self)?;
         data.y.check_two_classes()?;
-        let fit = discriminant(data, observer)?;
+        if let Some(neighbours) = self.neighbours {
+            return self.by_near_rows(data, neighbours, observer);
+        }
+        let fit = discriminant(data, self.shrinkage, observer)?;
         let (Some(asked), rank) = (self.n_components, fit.metric.rank()) else { return Ok(fit) };
         if asked == 0 || asked > rank {
             let message = format!(
@@ -55,6 +81,22 @@ impl Method for Discriminant {
     }
 }
 
+impl Discriminant {
+    fn by_near_rows(&self, data: &Training<'_>, neighbours: usize, observer: &mut dyn Observer) -> Result<Fit> {
+        let few = |asked: usize, most: usize| {
+            Error::parameter("n_components", format!("{asked} directions: these rows allow for 1 to {most}"))
+        };
+        if self.n_components == Some(0) {
+            return Err(few(0, data.x.cols()));
+        }
+        let fit = near_discriminant(data, neighbours, self.n_components, observer)?;
+        match self.n_components {
+            Some(asked) if asked > fit.metric.rank() => Err(few(asked, fit.metric.rank())),
+            _ => Ok(fit),
+        }
+    }
+}
+
 /// How much of the within-class covariance is its mean variance at the least, the same in all directions.
 const SHRUNK: f64 = 0.1;
 /// A direction whose part of the spread between classes is less than this of the largest is rounding.
@@ -65,12 +107,12 @@ const ROUNDED: f64 = 1e-10;
 /// The covariance within the classes is shrunk to its mean variance as Ledoit and Wolf (2004) estimate it, so that more features
 /// than rows do no harm. It is factored, never decomposed: a step takes the time of `p^2 (n + p / 3)` multiplications and the
 /// memory of one copy of the rows and two matrices of `p x p`.
-pub(super) fn discriminant(data: &Training<'_>, observer: &mut dyn Observer) -> Result<Fit> {
+pub(super) fn discriminant(data: &Training<'_>, asked: Option<f64>, observer: &mut dyn Observer) -> Result<Fit> {
     // There are no steps: who watches is asked once. Where he says no, the caller knows, and what is begun is ended.
     let _ = observer.progress(&Progress::default());
     let groups = Groups::new(data);
     let (mut covariance, fourth) = groups.within(data);
-    let shrunk = shrinkage(&covariance, fourth, groups.total);
+    let shrunk = asked.unwrap_or_else(|| shrinkage(&covariance, fourth, groups.total));
     let p = covariance.rows();
     let level = (0..p).map(|k| covariance[(k, k)]).sum::<f64>() / p as f64;
     // Classes of equal rows leave nothing to divide by.
@@ -160,7 +202,7 @@ impl Groups {
 
 /// How far to draw the covariance to its mean variance, by Ledoit and Wolf: as far as its elements scatter over samples of `n`
 /// rows, compared with how far they are from there.
-fn shrinkage(covariance: &Matrix, fourth: f64, n: f64) -> f64 {
+pub(super) fn shrinkage(covariance: &Matrix, fourth: f64, n: f64) -> f64 {
     let p = covariance.rows();
     let squares = linalg::inner(covariance, covariance);
     let level = (0..p).map(|k| covariance[(k, k)]).sum::<f64>() / p as f64;
@@ -192,7 +234,7 @@ mod tests {
         for (n, p) in [(90, 6), (30, 50)] {
             let (x, y) = rows(n, p, 7);
             let data = Training::new(&x, &y).unwrap();
-            let fit = discriminant(&data, &mut Silent).unwrap();
+            let fit = discriminant(&data, None, &mut Silent).unwrap();
             let l = fit.metric.factor();
             assert_eq!((l.rows(), l.cols()), (2, p));
             // By the definition, not by the way it is computed: L S L^T = 1 for the shrunk covariance, L B L^T diagonal.
@@ -240,8 +282,8 @@ mod tests {
         let twice: Vec<usize> = (0..40).chain(0..10).collect();
         let (more, labels) = (x.select_rows(&twice), y.select(&twice));
         let weights: Vec<f64> = (0..40).map(|i| if i < 10 { 2.0 } else { 1.0 }).collect();
-        let weighted = discriminant(&Training::new(&x, &y).unwrap().with_weights(&weights).unwrap(), &mut Silent);
-        let repeated = discriminant(&Training::new(&more, &labels).unwrap(), &mut Silent).unwrap();
+        let weighted = discriminant(&Training::new(&x, &y).unwrap().with_weights(&weights).unwrap(), None, &mut Silent);
+        let repeated = discriminant(&Training::new(&more, &labels).unwrap(), None, &mut Silent).unwrap();
         let (a, b) = (weighted.unwrap().metric, repeated.metric);
         for i in 0..10 {
             let (u, v) = (x.row(i), x.row(i + 20));
@@ -254,10 +296,10 @@ mod tests {
     fn classes_of_one_mean_are_refused_and_equal_rows_are_not() {
         let x = Matrix::from_rows(&[[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]]);
         let y = Labels::from_names(["a", "a", "b", "b"]);
-        let refused = discriminant(&Training::new(&x, &y).unwrap(), &mut Silent).unwrap_err().to_string();
+        let refused = discriminant(&Training::new(&x, &y).unwrap(), None, &mut Silent).unwrap_err().to_string();
         assert!(refused.contains("the same mean"), "{refused}");
         let x = Matrix::from_rows(&[[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 1.0]]);
-        let fit = discriminant(&Training::new(&x, &y).unwrap(), &mut Silent).unwrap();
+        let fit = discriminant(&Training::new(&x, &y).unwrap(), None, &mut Silent).unwrap();
         assert!(fit.metric.squared_distance(x.row(0), x.row(2)) > 0.0);
     }
 }

@@ -9,12 +9,13 @@
 //! | `parameters` | how a method's parameters are declared: struct, defaults, setters, table |
 //! | `lip/` | Lip^D and Lip^I: parameters and checks (`mod`), the exact solver (`exact`), the others (`large`) |
 //! | `agop`, `lip_local`, `lmnn`, `lmml`, `nca/`, `mcml`, `euclidean` | a method each |
-//! | `discriminant` | the directions that tell classes apart, also of wide rows such as embeddings |
+//! | `discriminant`, `near_discriminant` | the directions that tell classes apart, by their means or by near rows, also of wide rows such as embeddings |
 //! | `mlkr` | the rival where the targets are numbers |
 //! | `lip_pairs`, `itml` | what learns from pairs; `told` has those that are given or drawn from labels |
 //! | `arml`, `lip_robust` | methods for certified robustness; `climb` is the ascent behind them |
 //! | `choose/` | what is chosen by cross-validation |
 //! | `start` | the rows' coordinates, and where a search begins |
+//! | `held_out` | how many steps a search takes, by rows that it does not see |
 //! | `values` | the values of a Lipschitz function that are learned for a given metric |
 
 mod agop;
@@ -23,6 +24,7 @@ mod choose;
 mod climb;
 mod discriminant;
 mod euclidean;
+mod held_out;
 mod itml;
 mod lip;
 mod lip_local;
@@ -33,6 +35,7 @@ mod lmnn;
 mod mcml;
 mod mlkr;
 mod nca;
+mod near_discriminant;
 mod parameters;
 mod spec;
 mod start;

@@ -8,7 +8,7 @@ use lipmetric::method::{
 };
 use lipmetric::problem::{Slack, Variant};
 use lipmetric::solver::{Halt, Kept, Observer, Progress};
-use lipmetric::{Labels, Matrix};
+use lipmetric::{Labels, Matrix, Metric};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
@@ -17,11 +17,13 @@ struct Killed {
     parts: BTreeMap<String, Kept>,
     left: usize,
     reports: usize,
+    /// The best metric that was offered.
+    reached: Option<Metric>,
 }
 
 impl Killed {
     fn after(left: usize, parts: BTreeMap<String, Kept>) -> Self {
-        Self { parts, left, reports: 0 }
+        Self { parts, left, reports: 0, reached: None }
     }
 }
 
@@ -43,6 +45,12 @@ impl Observer for Killed {
 
     fn finished(&mut self, part: &str, result: &Kept) {
         self.keep(part, &mut || result.clone());
+    }
+
+    fn reached(&mut self, metric: &mut dyn FnMut() -> Option<Metric>) {
+        if self.reports <= self.left {
+            self.reached = metric().or(self.reached.take());
+        }
     }
 }
 
@@ -147,6 +155,28 @@ fn convex_problems_go_on_to_the_same_certified_optimum() {
             assert!(fit.gap.unwrap() <= tolerance, "{at}: {:?}", fit.gap);
         });
     }
+}
+
+#[test]
+fn pairs_of_more_than_a_hundred_features_keep_the_best_metric_and_go_on_from_it() {
+    let (n, p) = (80, 110);
+    let value = |k: usize| ((k * 7919 + 13) % 10_007) as f64 / 10_007.0 - 0.5;
+    let mut x = Matrix::from_vec(n, p, (0..n * p).map(|k| value(3 * k + k / p)).collect()).unwrap();
+    (0..n).for_each(|i| x[(i, i % 2)] += 0.5);
+    let y = Labels::from_names((0..n).map(|i| ["a", "b"][i % 2]));
+    let data = Training::new(&x, &y).unwrap();
+    let method = LipPairs::new().tolerance(1e-3);
+    at_ten_moments("lip-pairs", &method, &data, |whole, fit, at| {
+        let (a, b) = (whole.outcome.objective.unwrap(), fit.outcome.objective.unwrap());
+        assert!((a - b).abs() <= 2e-3 * a && fit.outcome.gap.unwrap() <= 1e-3, "{at}: {a} and {b}");
+    });
+    // Whoever does not wait for the end has the best metric so far, on all features.
+    let mut whole = Killed::after(usize::MAX, BTreeMap::new());
+    method.fit(&data, &mut whole).unwrap();
+    let mut first = Killed::after(whole.reports / 2, BTreeMap::new());
+    let _ = method.fit(&data, &mut first);
+    let best = first.reached.unwrap();
+    assert!(best.features() == p && best.rank() < p, "{}", best.rank());
 }
 
 #[test]

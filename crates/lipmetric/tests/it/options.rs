@@ -21,6 +21,7 @@ fn values(name: &str) -> Vec<(Value, Value)> {
         "diameter" => alone(vec![json!(Diameter::Mean), json!(Diameter::Cvar(0.3)), json!("auto")]),
         "euclid" => alone(vec![json!(0.0), json!(0.6)]),
         "gamma" => alone(vec![json!(0.5)]),
+        "held_out" => alone(vec![json!(0), json!(1)]),
         "init" => alone([Init::Identity, Init::Pca, Init::Lda, Init::Random(4)].map(|i| json!(i)).to_vec()),
         "loss" => alone(vec![json!("log")]),
         "max_iterations" => alone(vec![json!(5)]),
@@ -38,6 +39,7 @@ fn values(name: &str) -> Vec<(Value, Value)> {
         "rounds" => alone(vec![json!(1)]),
         "score" => alone(["balanced", "log-loss", "auc"].map(|s| json!(s)).to_vec()),
         "seed" | "triplet_seed" => alone(vec![json!(7)]),
+        "shrinkage" => alone(vec![json!(0.5)]),
         // With a slack per row there are fewer hinges, and LMNN must push more.
         "slack" => [Slack::Pair, Slack::Instance].map(|s| (json!(s), json!({ "push": 0.9 }))).to_vec(),
         "solver" => {

@@ -145,6 +145,7 @@ impl Forms {
             what: kind(variant),
             c_rel,
             rounds: None,
+            shrinkage: None,
             slack: self.lip.slack.is_auto().then_some(slack),
             diameter: self.lip.diameter.is_auto().then_some(diameter),
             rank: None,

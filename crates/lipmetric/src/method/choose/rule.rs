@@ -17,6 +17,8 @@ pub enum MetricKind {
     Within,
     /// Fisher's discriminant directions, of a shrunk covariance within the classes.
     Discriminant,
+    /// The directions in which near rows of other classes differ more than near rows of the same class.
+    NearDiscriminant,
     /// Lip^I by near pairs.
     LipLocal,
     /// The metric of a smooth function's gradients.
@@ -38,11 +40,19 @@ impl MetricKind {
     pub const TRIED: &'static [Self] = &[Self::Within, Self::LipLocal, Self::Agop, Self::Nca, Self::Lmnn];
 
     /// Those that are tried where rows are wide, such as embeddings.
-    pub const TRIED_WIDE: &'static [Self] = &[Self::Discriminant, Self::Agop];
+    pub const TRIED_WIDE: &'static [Self] = &[Self::Discriminant, Self::NearDiscriminant, Self::Agop];
 
     /// All that can be asked for: of classes, and of numbers.
-    pub const KNOWN: &'static [Self] =
-        &[Self::Within, Self::Discriminant, Self::LipLocal, Self::Agop, Self::Nca, Self::Lmnn, Self::Mlkr];
+    pub const KNOWN: &'static [Self] = &[
+        Self::Within,
+        Self::Discriminant,
+        Self::NearDiscriminant,
+        Self::LipLocal,
+        Self::Agop,
+        Self::Nca,
+        Self::Lmnn,
+        Self::Mlkr,
+    ];
 
     /// Those that are tried where the targets are numbers.
     pub const TRIED_FOR_NUMBERS: &'static [Self] = &[Self::Agop, Self::Mlkr];
@@ -54,6 +64,7 @@ impl MetricKind {
             Self::Euclidean => "euclidean",
             Self::Within => "within",
             Self::Discriminant => "discriminant",
+            Self::NearDiscriminant => "near-discriminant",
             Self::LipLocal => "lip-local",
             Self::Agop => "agop",
             Self::Nca => "nca",
@@ -77,6 +88,9 @@ pub struct Judged {
     /// How often gradients were taken, where they were.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rounds: Option<usize>,
+    /// How far a covariance was drawn to its mean variance, where by a given part.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shrinkage: Option<f64>,
     /// A slack per pair or per row, where that was to be chosen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slack: Option<Slack>,
@@ -137,8 +151,8 @@ pub struct Choice {
 
 impl Judged {
     pub(super) fn new(traits: Traits, euclid: f64, k: Option<usize>, accuracy: f64) -> Self {
-        let Traits { what: metric, c_rel, rounds, slack, diameter, rank } = traits;
-        Self { metric, c_rel, rounds, slack, diameter, rank, euclid, k, smoothness: None, accuracy }
+        let Traits { what: metric, c_rel, rounds, shrinkage, slack, diameter, rank } = traits;
+        Self { metric, c_rel, rounds, shrinkage, slack, diameter, rank, euclid, k, smoothness: None, accuracy }
     }
 }
 

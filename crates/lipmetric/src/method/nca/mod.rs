@@ -11,14 +11,13 @@
 //! |---|---|
 //! | `loss` | what is summed, and its derivative |
 //! | `search` | the objective on given coordinates, the start's scale, the steps |
-//! | `held_out` | how many steps, by rows that are held out |
 
-mod held_out;
 mod loss;
 mod search;
 
 pub use loss::Loss;
 
+use super::held_out::{self, Chosen};
 use super::parameters::parameters;
 use super::start::{Begin, Init, coordinates, note_collapse, notes_on, weights};
 use super::{Fit, Method, Outcome, Training, check_limits};
@@ -27,7 +26,7 @@ use crate::problem::expected_errors;
 use crate::solver::lbfgs::End;
 use crate::solver::{Kept, Observer, Progress, Status, Termination, Timed, Translated};
 use crate::{Error, Matrix, Metric, Result};
-use search::Search;
+use search::{Search, Walk};
 
 parameters! {
     /// Neighbourhood components analysis.
@@ -152,7 +151,7 @@ impl Nca {
         if search.scale != 1.0 {
             notes.push(scaled(self.loss, search.scale));
         }
-        let chosen = if self.loss == Loss::Log { held_out::choose(self, data, repeats, observer)? } else { None };
+        let chosen = if self.loss == Loss::Log { self.steps(data, repeats, observer)? } else { None };
         let (most, before) = chosen.as_ref().map_or((self.max_iterations, 0), |c| (c.steps, c.done));
         let mut state = search.revived(observer.kept(Self::NAME)).unwrap_or_else(|| search.begin());
         let reached = |kept: &Kept| frame.metric(&search.shaped(kept.numbers.get(1)?).ok()?).ok();
@@ -166,7 +165,7 @@ impl Nca {
         });
         let mut enough = false;
         if let Some(chosen) = chosen {
-            notes.push(stopped(chosen.steps));
+            notes.push(held_out::note(chosen.steps));
             end = chosen.halt.map_or(end, End::Stopped);
             enough = chosen.steps < self.max_iterations;
         }
@@ -180,6 +179,14 @@ impl Nca {
         outcome.objective = Some(finite(measured.unwrap_or(state.value))?);
         Ok(Fit::new(metric, outcome))
     }
+
+    /// The number of steps that serves held-out rows best.
+    fn steps(&self, data: &Training<'_>, repeats: usize, observer: &mut dyn Observer) -> Result<Option<Chosen>> {
+        held_out::choose(data, (repeats, self.max_iterations), observer, &|training, frame, path| {
+            let search = Search::new(self, frame, Begin::new(self.init, training))?;
+            path.follow(&mut Walk { state: search.begin(), search, seen: training.y.codes(), truth: data.y.codes() })
+        })
+    }
 }
 
 /// A note on the start's scale.
@@ -189,14 +196,6 @@ fn scaled(loss: Loss, scale: f64) -> String {
         Loss::Log => "under which the classes are most likely",
     };
     format!("the start was scaled by {scale:.3e}, {why}")
-}
-
-/// A note on the number of steps.
-fn stopped(steps: usize) -> String {
-    match steps {
-        0 => "no step helped rows that were held out: the start is kept".to_owned(),
-        _ => format!("rows that were held out were predicted best after steps: {steps}"),
-    }
 }
 
 /// What a run's end says of a fit without a certificate: a run that cannot lower the objective any more has converged.

@@ -1,3 +1,4 @@
+use super::super::held_out::{Descent, Unseen};
 use super::super::start::Begin;
 use super::{Loss, Nca};
 use crate::pairs::Softmax;
@@ -156,6 +157,39 @@ impl<'a> Search<'a> {
     /// The same of a row with its elements.
     pub(super) fn shaped(&self, elements: &Matrix) -> Result<Matrix> {
         Matrix::from_vec(self.start.rows(), self.start.cols(), elements.as_slice().to_vec())
+    }
+}
+
+/// No row counts more than one that is this likely: a single outlier must not decide.
+const LEAST_CHANCE: f64 = 1e-12;
+
+/// A search on some of the rows, for others to tell when it is to stop.
+pub(super) struct Walk<'a> {
+    pub(super) search: Search<'a>,
+    pub(super) state: Lbfgs,
+    /// The classes of the rows that it sees, ...
+    pub(super) seen: &'a [u32],
+    /// ... and of all.
+    pub(super) truth: &'a [u32],
+}
+
+impl Descent for Walk<'_> {
+    /// The mean of `-log p`.
+    fn cost(&self, unseen: &Unseen<'_>) -> Result<f64> {
+        let metric = self.search.frame.metric(&self.search.factor(&self.state)?)?;
+        unseen.cost(&metric, |row, chances| {
+            let (mut own, mut all) = (0.0, 0.0);
+            for (&chance, &code) in chances.iter().zip(self.seen) {
+                all += chance;
+                own += if code == self.truth[row] { chance } else { 0.0 };
+            }
+            -(own / all).max(LEAST_CHANCE).ln()
+        })
+    }
+
+    fn step(&mut self, watch: &mut dyn FnMut(Told<'_>) -> ControlFlow<Halt>) -> End {
+        let next = self.state.iterations + 1;
+        self.search.run(&mut self.state, next, watch)
     }
 }
 

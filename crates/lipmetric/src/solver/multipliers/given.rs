@@ -44,7 +44,7 @@ pub(crate) fn solve_given(
     observer: &mut dyn Observer,
 ) -> Result<(Solution, Proof)> {
     let p = x.cols();
-    let start = observer.kept(PART).and_then(|kept| kept.single(p, p)).unwrap_or(start);
+    let start = observer.kept(PART).and_then(|kept| kept.single(p, p)).filter(goes_on).unwrap_or(start);
     let mut descent = Descent::new(model, x, start);
     // What pulls has a size of its own: beside `c` alone the largest gradient may be a small one, and a penalty far too large.
     let size = (linalg::inner(&model.mean, &model.mean) / p.max(1) as f64).sqrt();
@@ -72,7 +72,9 @@ pub(crate) fn solve_given(
             }
             break status;
         }
-        observer.keep(PART, &mut || Kept::new("", vec![squared(&descent.best.1)]));
+        if goes_on(&descent.best.1) {
+            observer.keep(PART, &mut || Kept::new("", vec![squared(&descent.best.1)]));
+        }
         let enough = |size: f64| enough_gradient(gap, stop.tolerance, size);
         let task = Task {
             gradient: enough(size * model.c),
@@ -195,6 +197,11 @@ fn rescaled(model: &Model, lengths: &Lengths) -> (f64, f64) {
     }
     let hinges = lengths.push.iter().enumerate().map(|(k, r)| model.cap(k) * (2.0 - t * r).max(0.0)).sum::<f64>();
     (t, model.c * t * longest + hinges)
+}
+
+/// Whether a fit can begin at a factor: from zero no direction leads away.
+pub(crate) fn goes_on(factor: &Matrix) -> bool {
+    factor.as_slice().iter().any(|v| *v != 0.0)
 }
 
 /// The factor with as many columns as rows: zeros are added.

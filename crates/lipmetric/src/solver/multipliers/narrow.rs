@@ -1,12 +1,13 @@
 //! Given pairs in many coordinates: the problem is solved in few directions, and those are added in which the multipliers found are
 //! not feasible yet. The optimum has few directions, and a step costs what an eigendecomposition does.
 
-use super::given::{Proof, prove, solve_given};
+use super::given::{Proof, goes_on, prove, solve_given};
 use crate::linalg;
 use crate::problem::relative_gap;
 use crate::solver::working_set::model::Model;
-use crate::solver::{Observer, Solution, Status, Stop};
-use crate::{Matrix, Result};
+use crate::solver::{Halt, Kept, Observer, Progress, Solution, Status, Stop};
+use crate::{Matrix, Metric, Result};
+use std::ops::ControlFlow;
 
 /// Coordinates from which on this way is taken.
 pub(crate) const NARROW: usize = 100;
@@ -22,6 +23,8 @@ const FINER: f64 = 0.3;
 const FELT: f64 = 0.1;
 /// What is left of a direction that lies in the others.
 const WITHIN: f64 = 1e-6;
+/// What an observer keeps of a fit: the factor of the best metric, coordinates x rank, and the directions, one in each row.
+const PART: &str = "given pairs in few directions";
 
 /// Solves the problem; the factor has a column for each coordinate.
 pub(crate) fn solve_narrow(
@@ -35,8 +38,11 @@ pub(crate) fn solve_narrow(
     let caps: Vec<f64> = (0..model.pushes()).map(|k| model.cap(k)).collect();
     let eigen = linalg::symmetric_eigen(&model.push_sum(x, &caps))?;
     // A direction in each row.
-    let mut basis = eigen.vectors.select_cols((0..p).rev().take(FIRST)).transpose();
-    let mut start = Matrix::identity(basis.rows());
+    let first = || {
+        let basis = eigen.vectors.select_cols((0..p).rev().take(FIRST)).transpose();
+        (Matrix::identity(basis.rows()), basis)
+    };
+    let (mut start, mut basis) = observer.kept(PART).and_then(|kept| revived(&kept, p)).unwrap_or_else(first);
     // The best bound, and what proves it: a bound of fewer directions is none of all.
     let mut best = (0.0, Proof::default());
     let (mut iterations, mut solution) = (0, None);
@@ -45,7 +51,8 @@ pub(crate) fn solve_narrow(
         let inside = (model.within(&columns), linalg::product(x, &columns));
         let steps = stop.max_iterations.saturating_sub(iterations).max(1);
         let left = Stop::new(FINER * stop.tolerance, steps);
-        let (mut found, inner) = solve_given(&inside.0, &inside.1, start, &left, observer)?;
+        let watched = &mut Widened { inner: &mut *observer, basis: &basis };
+        let (mut found, inner) = solve_given(&inside.0, &inside.1, start, &left, watched)?;
         iterations += found.iterations;
         let few = std::mem::take(&mut found.factor);
         (found.factor, found.iterations) = (linalg::product(&few, &basis), iterations);
@@ -78,6 +85,43 @@ pub(crate) fn solve_narrow(
         Some(solution) => Ok((solution, best.1)),
         None => solve_given(model, x, Matrix::identity(p), stop, observer),
     }
+}
+
+/// Tells an observer of a fit in few directions what it keeps in all coordinates.
+struct Widened<'a> {
+    inner: &'a mut dyn Observer,
+    basis: &'a Matrix,
+}
+
+impl Observer for Widened<'_> {
+    fn progress(&mut self, at: &Progress) -> ControlFlow<Halt> {
+        self.inner.progress(at)
+    }
+
+    fn decided(&mut self, what: &str) {
+        self.inner.decided(what);
+    }
+
+    fn keep(&mut self, _part: &str, state: &mut dyn FnMut() -> Kept) {
+        let basis = self.basis;
+        self.inner.keep(PART, &mut || {
+            let factor = |kept: Kept| Some(linalg::transposed_product(basis, kept.numbers.first()?));
+            Kept::new("", factor(state()).into_iter().chain([basis.clone()]).collect())
+        });
+    }
+
+    fn reached(&mut self, metric: &mut dyn FnMut() -> Option<Metric>) {
+        self.inner.reached(metric);
+    }
+}
+
+/// The factor in these directions that was kept, and the directions; nothing if they are none of so many coordinates.
+fn revived(kept: &Kept, p: usize) -> Option<(Matrix, Matrix)> {
+    let [factor, basis] = &kept.numbers[..] else { return None };
+    let fits =
+        factor.rows() == p && basis.cols() == p && factor.cols() == basis.rows() && (1..=p).contains(&basis.rows());
+    let finite = [factor, basis].iter().all(|m| m.first_non_finite().is_none());
+    (fits && finite && goes_on(factor)).then(|| (linalg::product(basis, factor), basis.clone()))
 }
 
 /// The directions, and those in which what pushes is more than what pulls.
