@@ -5,12 +5,12 @@ use super::exact::{C_MAX, EXAMPLE, note_duplicates, usable};
 use super::{Plain, Solver, TradeOff};
 use crate::linalg::proximal::Positive;
 use crate::pairs::Cloud;
-use crate::problem::{Coordinates, Slack, mean_pair, value_at_zero};
+use crate::problem::{Coordinates, Slack, mean_pair, relative_gap, value_at_zero};
 use crate::solver::interior::Ceiling;
-use crate::solver::multipliers::{Augmented, ceiling, solve_streamed, wants_stream};
+use crate::solver::multipliers::{Augmented, allows_rows, ceiling, solve_streamed, wants_stream};
 use crate::solver::splitting::{Faithful, Practical};
 use crate::solver::working_set::{Inner, PART, Settings, solve};
-use crate::solver::{Kept, Observer, Progress, Solution, Stop, Timed, Translated, row};
+use crate::solver::{Kept, Observer, Progress, Solution, Status, Stop, Timed, Translated, row};
 use crate::{Error, Matrix, Metric, Result, linalg};
 
 /// A bound that is the zero metric's objective but for this part: `c` is too large.
@@ -68,11 +68,17 @@ impl Plain {
             None => start.map(|metric| first(space, metric)).transpose()?,
         };
         let streams = self.solver == Solver::Augmented && self.rank.is_none() && self.slack == Slack::Pair;
-        if streams && wants_stream(&space.cloud) {
-            solve_streamed(&space.cloud, self.large_settings(c), start.as_ref(), observer)
-        } else {
-            solve(&space.cloud, self.large_settings(c), start.as_ref(), &mut *self.inner(), observer)
+        let settings = self.large_settings(c);
+        if !streams || !wants_stream(&space.cloud, &settings) {
+            return solve(&space.cloud, settings, start.as_ref(), &mut *self.inner(), observer);
         }
+        let streamed = solve_streamed(&space.cloud, settings, start.as_ref(), observer)?;
+        if streamed.status != Status::Stalled || !allows_rows(&space.cloud) {
+            return Ok(streamed);
+        }
+        let near = streamed.factor.transpose();
+        let rows = solve(&space.cloud, settings, Some(&near), &mut *self.inner(), observer)?;
+        Ok(better(streamed, rows, self.tolerance))
     }
 
     /// Fits for several fractions of `c_max`, each from the one before it; for `c` itself where there are none.
@@ -113,6 +119,15 @@ impl Plain {
         let (mean, reach) = (mean_pair(&space.cloud, self.variant), space.reach_of(&rows));
         Faithful::new(&cloud, self.large_settings(c), self.mu)?.run(|sum| space.sum_of(sum), (&mean, &reach), observer)
     }
+}
+
+/// Of two solutions of a problem, one after the other, the better metric and the better bound.
+fn better(first: Solution, second: Solution, tolerance: f64) -> Solution {
+    let (status, iterations) = (second.status, first.iterations + second.iterations);
+    let bound = first.bound.max(second.bound);
+    let best = if first.objective < second.objective { first } else { second };
+    let reached = relative_gap(best.objective, bound) <= tolerance;
+    Solution { status: if reached { Status::Optimal } else { status }, iterations, bound, ..best }
 }
 
 /// A metric on the features as a factor in these coordinates: coordinates x components.
