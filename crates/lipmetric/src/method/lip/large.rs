@@ -1,7 +1,7 @@
 //! Lip^D and Lip^I for many rows or many features, and as the paper solves them.
 
 use super::super::{Fit, Outcome, Training, settle};
-use super::exact::{C_MAX, EXAMPLE, note_duplicates, usable};
+use super::exact::{C_MAX, EXAMPLE, note_duplicates, note_guess, usable};
 use super::{Plain, Solver, TradeOff};
 use crate::linalg::proximal::Positive;
 use crate::pairs::Cloud;
@@ -161,6 +161,12 @@ impl Plain {
         let mut notes = Vec::new();
         let (c, c_max) = match self.trade_off {
             TradeOff::Absolute(c) => (c, None),
+            TradeOff::Relative(fraction) if self.sharp => {
+                let Ceiling { value, known } = self.ceiling(&space, observer)?;
+                let c = usable(fraction * value, value)?;
+                notes.extend((!known).then(|| note_guess(c)));
+                (c, known.then_some(value))
+            }
             TradeOff::Relative(fraction) => {
                 let (c_max, above) = self.ceiling_between(&space, observer)?;
                 if above > KNOWN * c_max {
