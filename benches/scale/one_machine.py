@@ -1,4 +1,4 @@
-"""one_machine.py [--slack instance|pair|both] [--only NAME,...] [--limit FACTOR] [--json FILE] [--growth] [--threads] [--paths]: fits
+"""one_machine.py [--slack instance|pair|both] [--only NAME,...] [--limit FACTOR] [--json FILE] [--growth] [--threads] [--paths] [--border]: fits
 of Lip^D and Lip^I on one machine, as a table: how near to the optimum a fit is proved to be, and what that took.
 
 Each row is a problem that is made up the same way each time (`benches/driver`), but for the digits, which are scikit-learn's
@@ -7,7 +7,8 @@ that other work of the machine counts little; a fit is stopped after FACTOR (1.5
 The slack is the default, one per row, first.
 
 --growth fits the same kind of rows in growing numbers and tells the exponent of the time; --threads fits with one thread and with two,
-in wall time; --paths compares a path of 25 trade-offs with single fits.
+in wall time; --paths compares a path of 25 trade-offs with single fits; --border compares the exact solver with the method of
+multipliers around the sizes where `auto` goes over.
 """
 import argparse
 import json
@@ -126,6 +127,30 @@ def paths(slacks, keep):
                 line((data, method, slack, f"{told['path_s']:.2f}", f"{told['single_s']:.2f}", f"{told['fits']:.1f}"))
 
 
+def border(slacks, keep):
+    """The exact solver and what `auto` takes; with a slack per row the method of multipliers."""
+    seconds = 30
+    sizes = {
+        "pair": ("synthetic:1000x10x3", "synthetic:1000x20x3", "synthetic:1500x20x3", "synthetic:2000x10x3", "sonar:1000x20x2"),
+        "instance": ("synthetic:300x10x3", "synthetic:500x10x3", "synthetic:1000x10x3", "synthetic:1000x20x3"),
+    }
+    asked = {"pair": ((0.1, 1e-2), (0.1, 1e-4), (0.01, 1e-2), (0.01, 1e-4), (0.001, 1e-2), (0.001, 1e-4)), "instance": ((0.1, 1e-2), (0.01, 1e-2))}
+    for slack in slacks:
+        other = "auto" if slack == "pair" else "augmented"
+        print(f"\nThe exact solver and {other}: lip-i, slack per {slack} (CPU seconds, at most {seconds})\n")
+        line(("problem", "c-rel", "gap asked", "exact: gap", "CPU s", f"{other}: gap", "CPU s"))
+        line("---" for _ in range(7))
+        for data in sizes[slack]:
+            for c_rel, tolerance in asked[slack]:
+                cells = [data, c_rel, f"{tolerance:.0e}"]
+                for solver in ("exact", other):
+                    options = {"slack": slack, "c_rel": c_rel, "tol": tolerance, "cpu_seconds": seconds, "solver": solver}
+                    told = drive("fit", data, "lip-i", **options)
+                    keep(dict(told, data=data, slack=slack, c_rel=c_rel, tol=tolerance, solver=solver))
+                    cells += [told["error"][:60], "-"] if "error" in told else [shown(told["gap"]), f"{told['cpu_s']:.2f}"]
+                line(cells)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--slack", choices=("instance", "pair", "both"), default="both")
@@ -136,6 +161,7 @@ def main():
     parser.add_argument("--growth", action="store_true")
     parser.add_argument("--threads", action="store_true")
     parser.add_argument("--paths", action="store_true")
+    parser.add_argument("--border", action="store_true")
     args = parser.parse_args()
     build()
     slacks = ("instance", "pair") if args.slack == "both" else (args.slack,)
@@ -150,9 +176,9 @@ def main():
                 print(json.dumps(record), file=out)
 
     with tempfile.TemporaryDirectory() as folder:
-        rows = [r for r in ROWS if not names or r[0] in names]
+        extra = args.growth or args.threads or args.paths or args.border
+        rows = [r for r in ROWS if not names or r[0] in names] if names or args.threads or not extra else []
         rows = [(r[0], digits(folder) if r[1] == "digits" else r[1], *r[2:]) for r in rows]
-        extra = args.growth or args.threads or args.paths
         if not extra or names:
             table(rows, slacks, args.methods.split(","), args.limit, keep)
         if args.growth:
@@ -162,6 +188,8 @@ def main():
             two_threads([r for r in rows if r[0] not in ("wide", "100k", "70k")], slacks, keep)
         if args.paths:
             paths(slacks, keep)
+        if args.border:
+            border(slacks, keep)
 
 
 if __name__ == "__main__":

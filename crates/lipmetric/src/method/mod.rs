@@ -128,6 +128,9 @@ pub struct Training<'a> {
     /// Other processes that hold these very rows and compute passes over their pairs. A method without passes that can travel
     /// does not look at them.
     pub helpers: Option<&'a Arc<dyn Helpers>>,
+    /// Whether the multipliers behind the bound are wanted ([`Fit::certificate`]): a solver that is chosen automatically is then one
+    /// that keeps them.
+    pub certified: bool,
 }
 
 impl<'a> Training<'a> {
@@ -158,6 +161,7 @@ impl<'a> Training<'a> {
             pairs: None,
             serves: ONE_NEIGHBOUR,
             helpers: None,
+            certified: false,
         })
     }
 

@@ -261,6 +261,7 @@ impl<'a> Recipe<'a> {
         training.start = self.start;
         (training.triplets, training.quadruplets, training.pairs) = (self.triplets, self.quadruplets, self.pairs);
         training.helpers = self.helpers;
+        training.certified = self.certificate || self.certificate_if_any;
         if self.certificate {
             self.spec.check_certificate(&training)?;
         }

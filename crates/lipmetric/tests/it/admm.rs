@@ -386,6 +386,50 @@ fn wrong_parameters_are_named_with_a_remedy() {
 }
 
 #[test]
+fn where_a_loose_gap_is_enough_another_solver_comes_first_for_the_same_problem() {
+    let (x, y) = blobs(1_000, 3, 3, 1);
+    let data = Training::new(&x, &y).unwrap();
+    let lip = pairwise(Variant::Intra).c_rel(0.1).tolerance(1e-3);
+    let mut decisions = Decisions::default();
+    let quick = lip.clone().solver(Solver::Auto).fit(&data, &mut decisions).unwrap();
+    assert!(decisions.0[0].contains("augmented for 1000 rows"), "{}", decisions.0[0]);
+    let exact = lip.clone().solver(Solver::Exact).fit(&data, &mut Silent).unwrap();
+    assert!(quick.certificate.is_none() && exact.certificate.is_some());
+    let (quick, exact) = (quick.outcome, exact.outcome);
+    assert_eq!((quick.c, quick.c_max), (exact.c, exact.c_max));
+    let apart = (quick.objective.unwrap() / exact.objective.unwrap() - 1.0).abs();
+    assert!(apart <= 2e-3 && quick.gap.unwrap() <= 1e-3, "{apart} {:?}", quick.gap);
+    let solver = |lip: Lip, data: &Training<'_>| {
+        let Spec::Lip(used) = Spec::from(lip.solver(Solver::Auto)).used(data).unwrap() else { panic!("Lip") };
+        used.solver
+    };
+    assert_eq!(solver(lip.clone(), &data), Solver::Augmented);
+    // A certificate, the usual gap, and a trade-off at which few pairs push are left to the exact solver.
+    let mut certified = data;
+    certified.certified = true;
+    assert_eq!(solver(lip.clone(), &certified), Solver::Exact);
+    for other in [lip.clone().tolerance(1e-6), lip.clone().tolerance(None), lip.clone().c_rel(1e-5), lip.clone().c(1.0)]
+    {
+        assert_eq!(solver(other, &data), Solver::Exact);
+    }
+}
+
+#[test]
+fn where_the_solver_that_comes_first_does_not_reach_the_gap_the_exact_one_follows() {
+    let (x, y) = blobs(1_000, 3, 3, 1);
+    let data = Training::new(&x, &y).unwrap();
+    let lip = pairwise(Variant::Intra).solver(Solver::Auto).c_rel(0.1).tolerance(1e-4).max_iterations(20);
+    let fit = lip.clone().max_iterations(2).fit(&data, &mut Silent).unwrap();
+    assert_eq!(fit.outcome.iterations, 2);
+    assert!(fit.outcome.notes.iter().any(|n| n.contains("did not reach the gap")), "{:?}", fit.outcome.notes);
+    // What the user stops stays stopped.
+    let mut observer = Budget::new(Some(std::time::Duration::ZERO), Silent);
+    let stopped = lip.fit(&data, &mut observer).unwrap();
+    assert_eq!(stopped.outcome.status, Status::TimeLimit);
+    assert!(stopped.outcome.notes.iter().all(|n| !n.contains("did not reach the gap")));
+}
+
+#[test]
 fn the_automatic_choice_follows_its_rule() {
     assert_eq!(Solver::automatic(414, 14), Solver::Exact);
     assert_eq!(Solver::automatic(3_000, 36), Solver::Exact);

@@ -66,7 +66,8 @@ impl Plain {
         Ok(Some((anchor.weight * c * diameter / size, reference)))
     }
 
-    fn ceiling(&self, space: &Coordinates, observer: &mut dyn Observer) -> Result<Ceiling> {
+    /// `c_max` as the exact solver has it.
+    pub(super) fn ceiling(&self, space: &Coordinates, observer: &mut dyn Observer) -> Result<Ceiling> {
         if let Some(value) = observer.kept(C_MAX).and_then(|kept| kept.single(1, 1)) {
             return Ok(Ceiling { value: value[(0, 0)], known: true });
         }
@@ -228,11 +229,7 @@ impl Plain {
         c_max: Option<Ceiling>,
     ) -> Result<Fit> {
         let mut notes = Vec::new();
-        if c_max.is_some_and(|c_max| !c_max.known) {
-            notes.push(format!(
-                "the time limit was reached before c_max was computed; c = {c} is based on an estimate of c_max"
-            ));
-        }
+        notes.extend(c_max.filter(|c_max| !c_max.known).map(|_| note_guess(c)));
         notes.extend(note_duplicates(data.x, &space.cloud));
         notes.extend(space.note_faint());
         let mut metric = space.metric(&solution.factor)?;
@@ -345,6 +342,11 @@ fn scaled(factor: &Matrix, by: f64) -> Matrix {
     let mut out = factor.clone();
     out.as_mut_slice().iter_mut().for_each(|v| *v *= by);
     out
+}
+
+/// A note where `c` is a part of a `c_max` that is not known.
+pub(super) fn note_guess(c: f64) -> String {
+    format!("the time limit was reached before c_max was computed; c = {c} is based on an estimate of c_max")
 }
 
 /// Refuses a trade-off that is beyond floating point.

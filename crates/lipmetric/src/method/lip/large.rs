@@ -1,16 +1,16 @@
 //! Lip^D and Lip^I for many rows or many features, and as the paper solves them.
 
 use super::super::{Fit, Outcome, Training, settle};
-use super::exact::{C_MAX, EXAMPLE, note_duplicates, usable};
+use super::exact::{C_MAX, EXAMPLE, note_duplicates, note_guess, usable};
 use super::{Plain, Solver, TradeOff};
 use crate::linalg::proximal::Positive;
 use crate::pairs::Cloud;
-use crate::problem::{Coordinates, Slack, mean_pair, value_at_zero};
+use crate::problem::{Coordinates, Slack, mean_pair, relative_gap, value_at_zero};
 use crate::solver::interior::Ceiling;
-use crate::solver::multipliers::{Augmented, ceiling, solve_streamed, wants_stream};
+use crate::solver::multipliers::{Augmented, allows_rows, ceiling, solve_streamed, wants_stream};
 use crate::solver::splitting::{Faithful, Practical};
 use crate::solver::working_set::{Inner, PART, Settings, solve};
-use crate::solver::{Kept, Observer, Progress, Solution, Stop, Timed, Translated, row};
+use crate::solver::{Kept, Observer, Progress, Solution, Status, Stop, Timed, Translated, row};
 use crate::{Error, Matrix, Metric, Result, linalg};
 
 /// A bound that is the zero metric's objective but for this part: `c` is too large.
@@ -68,11 +68,17 @@ impl Plain {
             None => start.map(|metric| first(space, metric)).transpose()?,
         };
         let streams = self.solver == Solver::Augmented && self.rank.is_none() && self.slack == Slack::Pair;
-        if streams && wants_stream(&space.cloud) {
-            solve_streamed(&space.cloud, self.large_settings(c), start.as_ref(), observer)
-        } else {
-            solve(&space.cloud, self.large_settings(c), start.as_ref(), &mut *self.inner(), observer)
+        let settings = self.large_settings(c);
+        if !streams || !wants_stream(&space.cloud, &settings) {
+            return solve(&space.cloud, settings, start.as_ref(), &mut *self.inner(), observer);
         }
+        let streamed = solve_streamed(&space.cloud, settings, start.as_ref(), observer)?;
+        if streamed.status != Status::Stalled || !allows_rows(&space.cloud) {
+            return Ok(streamed);
+        }
+        let near = streamed.factor.transpose();
+        let rows = solve(&space.cloud, settings, Some(&near), &mut *self.inner(), observer)?;
+        Ok(better(streamed, rows, self.tolerance))
     }
 
     /// Fits for several fractions of `c_max`, each from the one before it; for `c` itself where there are none.
@@ -115,6 +121,15 @@ impl Plain {
     }
 }
 
+/// Of two solutions of a problem, one after the other, the better metric and the better bound.
+fn better(first: Solution, second: Solution, tolerance: f64) -> Solution {
+    let (status, iterations) = (second.status, first.iterations + second.iterations);
+    let bound = first.bound.max(second.bound);
+    let best = if first.objective < second.objective { first } else { second };
+    let reached = relative_gap(best.objective, bound) <= tolerance;
+    Solution { status: if reached { Status::Optimal } else { status }, iterations, bound, ..best }
+}
+
 /// A metric on the features as a factor in these coordinates: coordinates x components.
 fn first(space: &Coordinates, metric: &Metric) -> Result<Matrix> {
     let inner = space.inner(metric.factor())?;
@@ -146,6 +161,12 @@ impl Plain {
         let mut notes = Vec::new();
         let (c, c_max) = match self.trade_off {
             TradeOff::Absolute(c) => (c, None),
+            TradeOff::Relative(fraction) if self.sharp => {
+                let Ceiling { value, known } = self.ceiling(&space, observer)?;
+                let c = usable(fraction * value, value)?;
+                notes.extend((!known).then(|| note_guess(c)));
+                (c, known.then_some(value))
+            }
             TradeOff::Relative(fraction) => {
                 let (c_max, above) = self.ceiling_between(&space, observer)?;
                 if above > KNOWN * c_max {

@@ -27,7 +27,7 @@ mod streamed;
 pub(crate) use ceiling::ceiling;
 pub(crate) use given::{Proof, solve_given};
 pub(crate) use narrow::{NARROW, solve_narrow};
-pub(crate) use streamed::{solve_streamed, wants_stream};
+pub(crate) use streamed::{allows_rows, solve_streamed, wants_stream};
 
 use crate::linalg;
 use crate::linalg::proximal::{Positive, hinge_multiplier, simplex_threshold};

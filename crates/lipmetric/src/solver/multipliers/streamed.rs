@@ -54,8 +54,8 @@ const FAR: usize = 500;
 const GROW: f64 = 2.0;
 /// Updates without progress before the solver gives up.
 const PATIENCE: usize = 25;
-/// The same on a sample, before a larger one is taken.
-const PATIENCE_SAMPLE: usize = 8;
+/// The same on a sample, before a larger one is taken, and where pairs may have rows.
+const PATIENCE_SHORT: usize = 8;
 /// Steps whose curvature is remembered where there are many coordinates: a pass over the pairs costs more than all of them.
 const REMEMBERED: usize = 40;
 /// The first of these steps, without any curvature, is this part of the metric's length: a longer one is halved, at a pass each.
@@ -77,8 +77,15 @@ const LEFT: f64 = 0.1;
 const ROUNDING: f64 = 1e-13;
 /// A gap that is not below this part of the least one is no progress.
 const PROGRESS: f64 = 0.999;
-/// With this many pairs or more, none gets a row of its own.
+/// With more pairs than this, none gets a row of its own.
 const MANY_PAIRS: f64 = 1e6;
+/// With so many, none gets one at first where `c` is at least [`CROWDED`]: 500 rows of 10 features took a quarter of the time, ...
+const STREAMED_PAIRS: f64 = 1e5;
+/// ... and with so many where no smaller gap than this is asked for: below it few rows of many features stall more often.
+const STREAMED_ROUGHLY: (f64, f64) = (1e4, 1e-3);
+/// The part of the weight of the pairs that push, which is about `c_max`: at a smaller `c` few push at the optimum, and rows for them took
+/// half of the time.
+const CROWDED: f64 = 1e-2;
 /// The first penalty of the maximum, relative to `c` over the diameter: so small that many long pairs share the multiplier.
 const PULL: f64 = 0.1;
 
@@ -262,7 +269,7 @@ impl<'a> Streamed<'a> {
     /// Minimises at the present level until its gap is below the tolerance.
     fn descend(&mut self, tolerance: f64, observer: &mut dyn Observer) -> Result<Ended> {
         let sampled = self.level.sampled;
-        let patience = if sampled { PATIENCE_SAMPLE } else { PATIENCE };
+        let patience = if sampled || allows_rows(self.cloud) { PATIENCE_SHORT } else { PATIENCE };
         let most = if self.wide() { STEPS_WIDE } else { STEPS };
         let (mut idle, mut least) = (0, f64::INFINITY);
         loop {
@@ -580,7 +587,18 @@ fn positive_part(mut a: Matrix) -> Result<Positive> {
     Positive::part(&a)
 }
 
-/// Whether the pairs are too many for rows of their own, or the coordinates too many for a system of them.
-pub(crate) fn wants_stream(cloud: &Cloud) -> bool {
-    cloud.x.cols() > DIMENSIONS || (cloud.len() as f64).powi(2) / 2.0 > MANY_PAIRS
+/// Whether this method is the faster one for these settings, or the only one.
+pub(crate) fn wants_stream(cloud: &Cloud, settings: &Settings) -> bool {
+    let least = if settings.stop.tolerance >= STREAMED_ROUGHLY.1 { STREAMED_ROUGHLY.0 } else { STREAMED_PAIRS };
+    let crowded = settings.c >= CROWDED * cloud.pair_totals().0;
+    !allows_rows(cloud) || (crowded && pairs(cloud) > least)
+}
+
+/// Whether the pairs are few enough for rows of their own, and the coordinates for a system of them.
+pub(crate) fn allows_rows(cloud: &Cloud) -> bool {
+    cloud.x.cols() <= DIMENSIONS && pairs(cloud) <= MANY_PAIRS
+}
+
+fn pairs(cloud: &Cloud) -> f64 {
+    (cloud.len() as f64).powi(2) / 2.0
 }
