@@ -28,8 +28,10 @@ parameters! {
     /// ```
     /// use lipmetric::method::{Method, Mlkr, Training};
     /// use lipmetric::{Labels, Matrix, solver::Silent};
-    /// let x = Matrix::from_rows(&[[0.0, 0.9], [0.3, 0.1], [0.6, 0.7], [1.0, 0.2], [1.3, 0.8], [1.7, 0.4]]);
-    /// let y = Labels::from_numbers(vec![0.0, 0.3, 0.6, 1.0, 1.3, 1.7])?;
+    /// // The number is the first feature; the second one says nothing about it.
+    /// let rows: Vec<[f64; 2]> = (0..40).map(|i| [i as f64 / 20.0, (i * 7 % 20) as f64 / 10.0]).collect();
+    /// let x = Matrix::from_rows(&rows);
+    /// let y = Labels::from_numbers(rows.iter().map(|row| row[0]).collect())?;
     /// let fit = Mlkr::new().fit(&Training::new(&x, &y)?, &mut Silent)?;
     /// let m = fit.metric.matrix();
     /// assert!(m[(0, 0)] > 4.0 * m[(1, 1)], "{m:?}");
