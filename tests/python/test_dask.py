@@ -179,6 +179,8 @@ def test_a_killed_worker_costs_time_never_the_fit(many, crews, monkeypatch):
     assert crews[-1].failure is None
 
 
+# A fit that finds no better metric any more before Ctrl-C comes says so; then another one begins.
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_ctrl_c_ends_a_fit_with_the_best_so_far(client, many):
     X, y, _ = many
     threading.Timer(4.0, os.kill, (os.getpid(), signal.SIGINT)).start()
