@@ -88,7 +88,7 @@ class Tuples(Measuring, TransformerMixin, BaseEstimator):  # type: ignore[misc]
         spec, _ = to_spec(base_spec(self._method), given)
         request = request_for(
             spec, classifier="nearest", k=1, weights="uniform", scaling=self.scaling, fill="error",
-            n_jobs=self.n_jobs, time_limit=self.time_limit,
+            n_jobs=self.n_jobs, time_limit=self.time_limit, certificate=getattr(self, "certificate", False),
         )
         known = {"pairs": None, "triplets": None, "quadruplets": None, "calibrate": False} | told(numbers)
         with what_is_left(self._adopt), listening(self.verbose, self.callback) as listener:
@@ -226,7 +226,8 @@ class LipPairs(Pairs):
     """Lip^I from pairs, to a certified gap: dissimilar pairs are pushed apart, relative to the distance of similar ones.
 
     ``c_rel`` is the trade-off as a fraction of the largest possible one, ``diameter`` the ``"mean"`` distance of the similar pairs or
-    the longest of them (``"max"``), ``euclid`` how much the Euclidean distance counts in it.
+    the longest of them (``"max"``), ``euclid`` how much the Euclidean distance counts in it. ``certificate`` keeps the pairs and the
+    multipliers that prove the bound, for ``model_.verify()``.
 
     >>> import numpy as np
     >>> from lipmetric import LipPairs
@@ -243,6 +244,7 @@ class LipPairs(Pairs):
     euclid: float = 0.3
     tol: float = 1e-4
     max_iter: int = 2000
+    certificate: bool = False
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

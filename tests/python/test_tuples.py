@@ -58,6 +58,19 @@ def test_the_optimum_is_certified_and_the_longest_pair_can_be_the_diameter(made)
     assert learner.model_.task == "pairs"
 
 
+@pytest.mark.parametrize("diameter", ["mean", "max"])
+def test_what_a_fit_of_pairs_claims_is_verified(made, diameter):
+    X, _, pairs, y, _, _ = made
+    learner = LipPairs(preprocessor=X, diameter=diameter, certificate=True).fit(pairs, y, strengths=np.linspace(0.5, 2, len(y)))
+    found = learner.model_.verify()
+    assert found["reasons"] == [] and found["weighted"] and found["gap"] <= 1e-4
+    assert found["bound"] >= (1 - 1e-9) * learner.objective_ * (1 - learner.dual_gap_)
+    assert lipmetric.Model.from_bytes(learner.model_.to_bytes()).verify() == found
+    assert learner.model_.support_pairs
+    with pytest.raises(ValueError, match="certificate"):
+        LipPairs(preprocessor=X).fit(pairs, y).model_.verify()
+
+
 def test_thresholds_are_set_and_chosen(made):
     X, _, pairs, y, others, truth = made
     learner = LipPairs(preprocessor=X).fit(pairs, y)

@@ -33,7 +33,7 @@ pub(crate) struct Asked {
     /// How many directions of the metric are kept.
     pub(crate) dims: Option<usize>,
     /// Whether the multipliers that prove the bound are kept.
-    certificate: bool,
+    pub(crate) certificate: bool,
     /// What the labels' column is called.
     pub(crate) label: String,
     /// Threads, as many as usual if not given.

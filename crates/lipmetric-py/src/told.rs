@@ -51,13 +51,14 @@ pub(crate) fn fit_told<'py>(
     };
     let pairs: Option<Vec<Pair>> = told.pairs.map(|pairs| pairs.into_iter().map(pair).collect());
     let rule = told.calibrate.then(ThresholdRule::default);
-    let (learned, known) = (spec.clone(), pairs.clone());
+    let (learned, known, certificate) = (spec.clone(), pairs.clone(), asked.certificate);
     let watched = asked.watching(listener).run(py, move |observer, _| {
         Recipe::new(&learned)
             .pairing(known.as_deref())
             .comparing(told.triplets.as_deref())
             .comparing_pairs(told.quadruplets.as_deref())
             .thresholding(rule)
+            .keeping_certificate(certificate)
             .fit_prepared(preparation, prepared, observer)
     })?;
     watched.model(py, |left| {

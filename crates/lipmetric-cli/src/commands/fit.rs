@@ -80,7 +80,7 @@ pub(crate) struct Args {
     /// Leave the training rows out of the model: it can then map rows, but not predict
     #[arg(long, requires = "model", help_heading = "Output")]
     pub(super) without_rows: bool,
-    /// Keep the multipliers that prove the bound in the model, for `lipmetric verify` (the exact solver of lip-d, lip-i and lip)
+    /// Keep the multipliers that prove the bound in the model, for `lipmetric verify` (the exact solver of lip-d, lip-i and lip; lip-pairs)
     #[arg(long, requires = "model", conflicts_with = "without_rows", help_heading = "Output")]
     pub(super) certificate: bool,
     /// Print the result as JSON

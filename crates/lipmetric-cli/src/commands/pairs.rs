@@ -153,13 +153,6 @@ pub(super) fn fit(args: &fit::Args, session: &Session) -> Result<bool> {
     if let Some(option) = args.labelled_only() {
         return Err(Failure::Usage(format!("{option}: it goes with labels; name their column with --label")));
     }
-    if args.certificate {
-        return Err(Failure::Usage(
-            "--certificate: `verify` knows the problem of labelled rows, not that of pairs; the certified gap that `fit` reports is proved \
-             on the pairs as they were given, with its rounding allowed for"
-                .to_owned(),
-        ));
-    }
     let usual = if args.told.pairs.is_some() { Method::LipPairs } else { Method::Lmml };
     let spec = args.method.spec_or(usual)?;
     let start = args.method.start()?;
@@ -169,7 +162,7 @@ pub(super) fn fit(args: &fit::Args, session: &Session) -> Result<bool> {
     let rule = args.told.threshold.unwrap_or_default();
     let recipe = told.recipe(Recipe::new(&spec).prepared(args.rows.prepare.fill, args.rows.prepare.scale.0));
     let recipe = recipe.starting_from(start.as_ref()).reduced_to(args.method.prediction.dims());
-    let recipe = recipe.thresholding(told.calibrate.is_none().then_some(rule));
+    let recipe = recipe.thresholding(told.calibrate.is_none().then_some(rule)).keeping_certificate(args.certificate);
     if args.dry_run {
         return dry_run::tell(&recipe, &data, &table.origin, args.rows.data.max_memory()).map(|()| true);
     }

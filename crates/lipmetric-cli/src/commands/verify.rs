@@ -1,9 +1,9 @@
 use crate::failure::{Failure, Result};
 use crate::output::{self, short, whole};
-use lipmetric::Model;
 use lipmetric::method::Method;
 use lipmetric::problem::{Diameter, Slack};
-use lipmetric::verify::{Statement, USUAL_LIMIT, Verified};
+use lipmetric::verify::{PairStatement, Statement, USUAL_LIMIT, Verified, is_of_pairs};
+use lipmetric::{Matrix, Model};
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -17,7 +17,8 @@ use std::path::PathBuf;
 Examples:
   lipmetric fit --data echo --method lip-d --certificate --model echo.lip
   lipmetric verify echo.lip
-  lipmetric verify echo.lip --json")]
+  lipmetric fit rows.csv --pairs pairs.csv --certificate --model pairs.lip
+  lipmetric verify pairs.lip --json")]
 pub(crate) struct Args {
     /// The model, as `lipmetric fit --certificate --model` wrote it
     model: PathBuf,
@@ -36,7 +37,8 @@ struct Report<'a> {
     verified: &'a Verified,
     claimed: Claimed,
     method: &'a str,
-    slack: Slack,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    slack: Option<Slack>,
     diameter: Diameter,
     c: f64,
     n: usize,
@@ -51,10 +53,44 @@ struct Claimed {
     gap: Option<f64>,
 }
 
+/// What of a statement is told, of labelled rows or of pairs.
+struct Told<'a> {
+    diameter: Diameter,
+    c: f64,
+    x: &'a Matrix,
+    /// None of pairs.
+    slack: Option<Slack>,
+    /// Similar and dissimilar pairs.
+    pairs: Option<[usize; 2]>,
+    /// Coordinates of the metrics that the bound is over, where it is not over all.
+    coordinates: Option<usize>,
+}
+
+impl<'a> Told<'a> {
+    fn of(model: &'a Model) -> lipmetric::Result<Self> {
+        if is_of_pairs(model) {
+            let PairStatement { x, diameter, c, .. } = PairStatement::of(model)?;
+            let pairs = &PairStatement::of(model)?.given()?.pairs;
+            let similar = pairs.iter().filter(|pair| pair.similar).count();
+            return Ok(Self {
+                diameter,
+                c,
+                x,
+                slack: None,
+                pairs: Some([similar, pairs.len() - similar]),
+                coordinates: None,
+            });
+        }
+        let Statement { x, slack, diameter, c, certificate, .. } = Statement::of(model)?;
+        let coordinates = certificate.basis.as_ref().map(Matrix::rows);
+        Ok(Self { diameter, c, x, slack: Some(slack), pairs: None, coordinates })
+    }
+}
+
 pub(crate) fn run(args: &Args) -> Result {
     let stored = crate::input::load_model(&args.model)?;
     let (model, origin) = (&stored.model, args.model.display());
-    let statement = Statement::of(model).map_err(|e| Failure::Data(format!("{origin}: {}", Failure::from(e))))?;
+    let told = Told::of(model).map_err(|e| Failure::Data(format!("{origin}: {}", Failure::from(e))))?;
     let verified = Verified::of(model, args.limit)?;
     if args.json {
         let outcome = &model.outcome;
@@ -63,15 +99,15 @@ pub(crate) fn run(args: &Args) -> Result {
             verified: &verified,
             claimed: Claimed { objective: outcome.objective, bound: outcome.dual, gap: outcome.gap },
             method: model.spec.name(),
-            slack: statement.slack,
-            diameter: statement.diameter,
-            c: statement.c,
-            n: statement.x.rows(),
-            p: statement.x.cols(),
+            slack: told.slack,
+            diameter: told.diameter,
+            c: told.c,
+            n: told.x.rows(),
+            p: told.x.cols(),
             checksum: &stored.checksum,
         })?;
     } else {
-        output::print(&describe(&origin.to_string(), model, &statement, &verified))?;
+        output::print(&describe(&origin.to_string(), model, &told, &verified))?;
     }
     if verified.holds() {
         return Ok(());
@@ -79,21 +115,29 @@ pub(crate) fn run(args: &Args) -> Result {
     Err(Failure::NotProved(format!("{origin}: not everything that the model claims holds: {}", verified.reasons[0])))
 }
 
-fn describe(origin: &str, model: &Model, statement: &Statement<'_>, verified: &Verified) -> String {
-    let (slack, diameter) = (statement.slack, statement.diameter);
+fn describe(origin: &str, model: &Model, told: &Told<'_>, verified: &Verified) -> String {
+    let &Told { diameter, c, x, .. } = told;
+    let of = match (told.slack, told.pairs) {
+        (Some(slack), _) => format!("{slack}, "),
+        (_, Some([similar, dissimilar])) => format!("{similar} similar and {dissimilar} dissimilar pairs, "),
+        _ => String::new(),
+    };
+    let weighted = match (verified.weighted, told.pairs) {
+        (false, _) => "",
+        (true, None) => ", weighted rows",
+        (true, Some(_)) => ", pairs of different strength",
+    };
     let mut text = format!(
-        "{origin}: {}, {slack}, diameter {diameter}, c = {}{}; {} rows of {} features\n\n",
+        "{origin}: {}, {of}diameter {diameter}, c = {c}{weighted}; {} rows of {} features\n\n",
         model.spec.name(),
-        statement.c,
-        if verified.weighted { ", weighted rows" } else { "" },
-        statement.x.rows(),
-        statement.x.cols()
+        x.rows(),
+        x.cols()
     );
-    let which = match (&statement.certificate.basis, verified.every_metric) {
-        (Some(basis), false) => format!("no metric on the {} coordinates in which the rows vary", basis.rows()),
+    let which = match (told.coordinates, verified.every_metric) {
+        (Some(coordinates), false) => format!("no metric on the {coordinates} coordinates in which the rows vary"),
         _ => "no metric".to_owned(),
     };
-    let most = if statement.slack == Slack::Instance { "at most " } else { "" };
+    let most = if told.slack == Some(Slack::Instance) { "at most " } else { "" };
     text += &format!("proved: {which} has an objective below {}\n", whole(verified.bound));
     text += &format!("the stored metric has {most}{}\n", whole(verified.objective));
     match verified.gap {

@@ -1,6 +1,7 @@
 //! Rows without labels through the program: pairs, triplets and quadruplets, and what is refused.
 
 use crate::common::Room;
+use crate::verify::{put_together, take_apart};
 use std::fmt::Write as _;
 
 /// 60 rows named r0, r1, ... of two kinds, which differ in the first of three features; and whether two rows are of a kind.
@@ -143,15 +144,42 @@ fn bad_pairs_are_refused_with_their_line() {
     assert!(room.fails(2, &["predict", "--model", "p.lip", "rows.csv"]).contains("--pairs FILE"));
     assert!(room.fails(2, &["fit", "rows.csv", "--pairs", "pairs.csv", "--task", "regression"]).contains("--label"));
     let fit = ["fit", "rows.csv", "--id", "name", "--pairs", "pairs.csv"];
-    let error = room.fails(2, &[&fit[..], &["--certificate", "--model", "c.lip"]].concat());
-    assert!(error.contains("--certificate") && error.contains("certified gap"), "{error}");
+    let error = room.fails(2, &[&fit[..], &["--method", "itml", "--certificate", "--model", "c.lip"]].concat());
+    assert!(error.contains("itml gives none") && error.contains("lip-pairs"), "{error}");
     assert!(room.fails(2, &[&fit[..], &["--dims", "2"]].concat()).contains("threshold"));
     let error = room.fails(3, &["verify", "p.lip"]);
-    assert!(error.contains("pairs"), "{error}");
+    assert!(error.contains("no certificate; fit it again with `--certificate`"), "{error}");
     let error = room.fails(2, &[&fit[..], &["--method", "nn", "--report", "-"]].concat());
     assert!(error.contains("--report"), "{error}");
     assert!(room.fails(2, &["fit", "rows.csv", "--pairs", "pairs.csv", "--threshold", "best"]).contains("max-tnr:0.9"));
     assert!(room.fails(2, &["evaluate", "rows.csv", "--pairs", "pairs.csv"]).contains("--model"));
+}
+
+#[test]
+fn what_a_fit_of_pairs_claims_is_checked_from_its_model() {
+    let room = Room::new();
+    pairs(&room, "pairs.csv", 0, 120);
+    let fit = ["fit", "rows.csv", "--id", "name", "--pairs", "pairs.csv", "--certificate", "--model", "c.lip"];
+    for diameter in ["mean", "max"] {
+        let told = room.json(&[&fit[..], &["--diameter", diameter, "--json"]].concat());
+        let text = room.ok(&["verify", "c.lip"]);
+        assert!(text.contains("similar and") && text.contains("proved: no metric has an objective below"), "{text}");
+        let found = room.json(&["verify", "c.lip", "--json"]);
+        assert!(found["holds"] == true && found["slack"].is_null(), "{found}");
+        assert_eq!(found["claimed"]["objective"], told["objective"]);
+        assert!(found["gap"].as_f64().unwrap() <= 1e-4, "{found}");
+    }
+    // Of another metric than the one that was learned less is true.
+    let (header, mut data) = take_apart(&room.read("c.lip"));
+    let at = header["L"]["data_offsets"][0].as_u64().unwrap() as usize;
+    data[at..at + 8].copy_from_slice(&9.0_f64.to_le_bytes());
+    room.write("c.lip", put_together(&header, &data));
+    assert!(room.fails(4, &["verify", "c.lip"]).contains("not everything that the model claims holds"));
+    // A part of the pairs is damage.
+    let mut header = header;
+    header.as_object_mut().unwrap().remove("certificate.strengths");
+    room.write("c.lip", put_together(&header, &data));
+    room.fails(3, &["verify", "c.lip"]);
 }
 
 #[test]

@@ -56,8 +56,8 @@ fn the_large_solvers_certificate_of_a_slack_per_row_is_checked_as_well() {
 fn a_fit_that_would_give_no_certificate_is_refused_before_it_begins() {
     let room = Room::new();
     for (extra, words) in [
-        (&["--method", "nn"][..], "lip-d, lip-i and lip give one"),
-        (&["--method", "auto"], "lip-d, lip-i and lip give one"),
+        (&["--method", "nn"][..], "lip-d, lip-i, lip and lip-pairs give one"),
+        (&["--method", "auto"], "lip-d, lip-i, lip and lip-pairs give one"),
         (&["--method", "lmnn"], "lmnn gives none"),
         (&["--method", "lip-d", "--slack", "pair", "--solver", "admm"], "--solver exact"),
         (&["--method", "lip-d", "--anchor", "euclid"], "--anchor"),
@@ -75,13 +75,13 @@ fn a_fit_that_would_give_no_certificate_is_refused_before_it_begins() {
 }
 
 /// The parts of a model file: the header, and the bytes of the tensors.
-fn take_apart(file: &[u8]) -> (serde_json::Value, Vec<u8>) {
+pub(crate) fn take_apart(file: &[u8]) -> (serde_json::Value, Vec<u8>) {
     let length = u64::from_le_bytes(file[..8].try_into().unwrap()) as usize;
     (serde_json::from_slice(&file[8..8 + length]).unwrap(), file[8 + length..].to_vec())
 }
 
 /// A model file from its parts, with the right checksum.
-fn put_together(header: &serde_json::Value, data: &[u8]) -> Vec<u8> {
+pub(crate) fn put_together(header: &serde_json::Value, data: &[u8]) -> Vec<u8> {
     let mut header = header.clone();
     let meta = header["__metadata__"]["lipmetric"].as_str().unwrap().to_owned();
     // The checksum is one of the text as it stands between these two.

@@ -6,7 +6,7 @@ use super::told::pairs_of;
 use super::{Fit, Method, Outcome, Training, check_limits, check_positive, settle};
 use crate::data::{Pair, notes_on_pairs};
 use crate::pairs::weighted_outer;
-use crate::problem::{Coordinates, Diameter, Listed, SUMMED, Under, Weighed};
+use crate::problem::{Certificate, Coordinates, Diameter, GivenPairs, Listed, SUMMED, SupportPair, Under, Weighed};
 use crate::solver::multipliers::{NARROW, Proof, solve_given, solve_narrow};
 use crate::solver::working_set::model::{Model, Push};
 use crate::solver::{Fleeting, Kept, Observer, Solution, Status, Stop, Timed, Translated};
@@ -76,6 +76,8 @@ struct Ground {
     x: Matrix,
     /// The mean that bounds the diameter, as a multiple of the squared length of the factor.
     unit: f64,
+    /// The problem by row: each pair once.
+    given: GivenPairs,
 }
 
 impl Ground {
@@ -84,16 +86,21 @@ impl Ground {
         let frame = Coordinates::rotated(data.x, data.y.codes(), &counts)?.check()?;
         let mut place = vec![0u32; data.x.rows()];
         frame.cloud.origin.iter().enumerate().for_each(|(point, &row)| place[row] = point as u32);
-        let listed = |similar: bool| -> Vec<Weighed> {
+        let merged = |similar: bool| -> Vec<Weighed> {
             let mut all: BTreeMap<(u32, u32), f64> = BTreeMap::new();
             for pair in pairs.iter().filter(|p| p.similar == similar) {
                 let [i, j] = pair.rows().map(|row| place[row]);
                 *all.entry((i.min(j), i.max(j))).or_default() += pair.strength;
             }
-            let total: f64 = if similar { all.values().sum() } else { 1.0 };
-            all.into_iter().map(|((i, j), w)| (i, j, w / total)).collect()
+            all.into_iter().map(|((i, j), w)| (i, j, w)).collect()
         };
-        let (similar, dissimilar) = (listed(true), listed(false));
+        let (mut similar, dissimilar) = (merged(true), merged(false));
+        let row = |point: u32| frame.cloud.origin[point as usize];
+        let named = |kind: fn(usize, usize) -> Pair| move |&(i, j, w): &Weighed| kind(row(i), row(j)).with_strength(w);
+        let given = similar.iter().map(named(Pair::similar)).chain(dissimilar.iter().map(named(Pair::dissimilar)));
+        let given = given.collect();
+        let total: f64 = similar.iter().map(|pair| pair.2).sum();
+        similar.iter_mut().for_each(|pair| pair.2 /= total);
         let points: &Matrix = &frame.cloud.x;
         let p = points.cols();
         let mut spread = weighted_outer(points, each(&similar));
@@ -110,7 +117,7 @@ impl Ground {
         let unit = 2.0 * dissimilar.iter().map(|d| d.2).sum::<f64>() / size;
         map.as_mut_slice().iter_mut().for_each(|v| *v *= unit.sqrt());
         let x = linalg::product(points, &map);
-        Ok(Self { similar, dissimilar, plain, map, x, unit, frame })
+        Ok(Self { given: GivenPairs::new(given, plain), similar, dissimilar, plain, map, x, unit, frame })
     }
 
     /// The problem, without any row that pushes.
@@ -151,8 +158,15 @@ impl Ground {
         self.frame.metric(&linalg::product(factor, &self.map))
     }
 
-    /// Objective and bound on the rows as they were given; a note where no bound is proved.
-    fn audit(&self, rows: &Under, metric: &Metric, model: &Model, proof: &Proof, out: &mut Solution) -> Option<String> {
+    /// Objective and bound on the rows as they were given, with the multipliers that prove it; a note where no bound is proved.
+    fn audit(
+        &self,
+        rows: &Under,
+        metric: &Metric,
+        model: &Model,
+        proof: &Proof,
+        out: &mut Solution,
+    ) -> (Certificate, Option<String>) {
         let length = |&(i, j, _): &Weighed| rows.length(i as usize, j as usize);
         let size = linalg::inner(metric.factor(), metric.factor());
         let mean = self.similar.iter().map(|pair| pair.2 * length(pair)).sum::<f64>() + self.plain * size;
@@ -160,11 +174,15 @@ impl Ground {
         let hinge = |&(i, j, w): &Weighed| w * rows.lacking(2.0, i as usize, j as usize).max(0.0);
         out.objective = model.c * mean.max(longest) + self.dissimilar.iter().map(hinge).sum::<f64>();
         out.bound = 0.0;
-        let (shared, own) = proof.pull.split_last()?;
+        let mut proved = Certificate { given: Some(self.given.clone()), ..Certificate::nothing(metric.clone()) };
+        let Some((&shared, own)) = proof.pull.split_last() else { return (proved, None) };
         if self.frame.is_partial() {
-            return self.frame.note_no_bound();
+            return (proved, self.frame.note_no_bound());
         }
-        let own = |k: usize| own.get(k).copied().unwrap_or(0.0);
+        // Together they may be c at most, whatever rounding did.
+        let most = model.c * if own.is_empty() { 1.0 } else { 1.0 - SUMMED };
+        let part = (most / (shared + own.iter().sum::<f64>())).min(1.0);
+        let (shared, own) = (part * shared, |k: usize| part * own.get(k).copied().unwrap_or(0.0));
         let pull: Vec<Weighed> =
             self.similar.iter().enumerate().map(|(k, &(i, j, w))| (i, j, own(k) + shared * w)).collect();
         // No multiplier above its strength, whatever rounding did.
@@ -174,7 +192,13 @@ impl Ground {
         let listed = Listed { cloud: &rows.cloud, basis: self.frame.axes() };
         let part = listed.proved_part(&pull, shared * self.plain, &push, 1.0);
         out.bound = 2.0 * part * total * (1.0 - SUMMED);
-        None
+        let (similar, dissimilar) = self.given.pairs.split_at(self.similar.len());
+        let support = |pair: &Pair, m: f64| SupportPair::new(pair.first, pair.second, !pair.similar, m);
+        let pulls = similar.iter().enumerate().map(|(k, pair)| support(pair, own(k)));
+        let pushes = dissimilar.iter().zip(&push).map(|(pair, m)| support(pair, -part * m.2));
+        proved.pairs = pulls.chain(pushes).filter(|pair| pair.multiplier > 0.0).collect();
+        proved.mean = shared;
+        (proved, None)
     }
 }
 
@@ -249,10 +273,11 @@ impl Method for LipPairs {
         };
         let metric = ground.metric(&solution.factor)?;
         let rows = Under::new((data.x, data.y.codes(), &named(data.x.rows(), &pairs)), &metric);
-        notes.extend(ground.audit(&rows, &metric, &model, &proof, &mut solution));
+        let (certificate, note) = ground.audit(&rows, &metric, &model, &proof, &mut solution);
+        notes.extend(note);
         notes.extend(settle(&mut solution, self.tolerance).filter(|_| !ground.frame.is_partial()));
         let outcome = Outcome::of(&solution).with_trade_off(Some(model.c), Some(c_max)).with_notes(notes);
-        Ok(Fit::new(metric, outcome))
+        Ok(Fit { certificate: Some(certificate), ..Fit::new(metric, outcome) })
     }
 }
 

@@ -110,11 +110,15 @@ impl Spec {
     /// If not: the message says why, and what to do.
     pub fn check_certificate(&self, data: &Training<'_>) -> Result<()> {
         let refused = |why: String| Err(Error::parameter("certificate", why));
-        let Self::Lip(lip) = self else {
-            let name = self.name();
-            return refused(format!(
-                "{name} gives none: its bound does not come from multipliers of pairs; lip-d, lip-i and lip give one"
-            ));
+        let lip = match self {
+            Self::Lip(lip) => lip,
+            Self::LipPairs(_) => return Ok(()),
+            other => {
+                return refused(format!(
+                    "{} gives none: its bound does not come from multipliers of pairs; lip-d, lip-i, lip and lip-pairs give one",
+                    other.name()
+                ));
+            }
         };
         if lip.anchor.is_some() {
             return refused(

@@ -201,7 +201,12 @@ impl Recipe<'_> {
         }
         let learned = Provenance { spec: self.spec.clone(), used: self.spec.used(&training)?, outcome: fit.outcome };
         let classes = (y.classes().to_vec(), y.counts());
-        Model::new(learned, fit.metric, preparation, classes, Classifier::Pairs(pairing))?.with_training(rows)
+        let model =
+            Model::new(learned, fit.metric, preparation, classes, Classifier::Pairs(pairing))?.with_training(rows)?;
+        match fit.certificate {
+            Some(certificate) if self.certificate => model.with_certificate(certificate),
+            _ => Ok(model),
+        }
     }
 
     /// The threshold by pairs under metrics that were learned without them.

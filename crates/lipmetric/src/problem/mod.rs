@@ -22,7 +22,7 @@ pub(crate) use balance::balancing;
 pub(crate) use certificate::{
     Bound, Known, Mix, Multipliers, certify, certify_mapped, is_surely_positive, relative_gap, tested_scale,
 };
-pub use certificate::{Certificate, SupportPair};
+pub use certificate::{Certificate, GivenPairs, SupportPair};
 pub(crate) use coordinates::Coordinates;
 pub(crate) use totals::{different_sum, groups, mean_pair, value_at_zero};
 

@@ -15,11 +15,15 @@
 //! computed from its definition (`objective`).
 
 mod definite;
+mod given;
 mod multipliers;
 mod number;
 mod objective;
 mod points;
 mod stored;
+
+pub use given::{PairStatement, verify_pairs};
+pub use stored::is_of_pairs;
 
 use crate::problem::{Certificate, Diameter, Slack, Variant};
 use crate::{Error, Labels, Matrix, Metric, Result};
@@ -149,17 +153,7 @@ pub fn verify(statement: &Statement<'_>, claims: &Claims, limit: f64) -> Result<
     statement.check()?;
     let exact = Exact::new(statement)?;
     let views = exact.views();
-    let cost = exact.cost(&views);
-    if cost > limit || limit.is_nan() {
-        return Err(Error::parameter(
-            "limit",
-            format!(
-                "the check of {} pairs in exact arithmetic would take about {cost:.1e} multiplications of 64-bit words, and \
-                 {limit:.1e} is the limit; to do it nevertheless, give a limit of {cost:.1e} or more",
-                exact.pairs()
-            ),
-        ));
-    }
+    refuse_beyond(limit, exact.cost(&views), exact.pairs())?;
     let mut reasons = Vec::new();
     let found = exact.objective(&views.metric, &mut reasons);
     let bound = exact.bound(&views, &mut reasons);
@@ -179,6 +173,20 @@ pub fn verify(statement: &Statement<'_>, claims: &Claims, limit: f64) -> Result<
         pairs: exact.pairs(),
         reasons,
     })
+}
+
+/// Refuses a check that takes more word multiplications than are allowed.
+fn refuse_beyond(limit: f64, cost: f64, pairs: usize) -> Result<()> {
+    if cost <= limit {
+        return Ok(());
+    }
+    Err(Error::parameter(
+        "limit",
+        format!(
+            "the check of {pairs} pairs in exact arithmetic would take about {cost:.1e} multiplications of 64-bit words, and {limit:.1e} \
+             is the limit; to do it nevertheless, give a limit of {cost:.1e} or more"
+        ),
+    ))
 }
 
 /// The relative gap, rounded up.

@@ -57,6 +57,11 @@ impl Points {
         Level { whole: self.whole, power }
     }
 
+    /// One over the square of the unit of a coordinate.
+    pub(super) fn inverse_square_of_unit(&self, k: usize) -> Dyadic {
+        Dyadic::new(BigInt::from(1u32), -2 * self.power[k])
+    }
+
     pub(super) fn coordinates(&self) -> usize {
         self.power.len()
     }

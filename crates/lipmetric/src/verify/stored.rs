@@ -1,9 +1,9 @@
 //! What is to be checked: whether the parts fit together, and where a model has them.
 
-use super::{Claims, Statement, Verified, verify};
+use super::{Claims, PairStatement, Statement, Verified, verify, verify_pairs};
 use crate::method::{Choice, Choose, MetricKind, Spec};
 use crate::problem::{Diameter, Slack, Variant};
-use crate::{Error, Model, Result, Task};
+use crate::{Error, Matrix, Model, Result, Task};
 
 impl<'a> Statement<'a> {
     /// Refuses parts that do not fit together, and numbers that are none.
@@ -17,12 +17,7 @@ impl<'a> Statement<'a> {
             return Err(Error::shape("features of the metric", p, self.metric.features()));
         }
         certificate.check(n, p)?;
-        if let Some((i, k)) = self.x.first_non_finite() {
-            return Err(Error::data(format!("row {i}, feature {k} is {}: values must be finite", self.x[(i, k)])));
-        }
-        if !(self.c.is_finite() && self.c > 0.0) {
-            return Err(Error::parameter("c", format!("{} is not a positive number", self.c)));
-        }
+        check_numbers(self.x, self.c)?;
         match self.diameter {
             Diameter::Cvar(level) if !(level > 0.0 && level <= 1.0) => {
                 Err(Error::parameter("diameter", format!("the level {level} is not above 0 and at most 1")))
@@ -36,16 +31,7 @@ impl<'a> Statement<'a> {
     /// # Errors
     /// If the model has no certificate or no training rows, or its method is not one that a certificate belongs to.
     pub fn of(model: &'a Model) -> Result<Self> {
-        if model.task == Task::Pairs {
-            return Err(Error::data(
-                "the model was learned from pairs or comparisons, and what is checked in exact arithmetic is the problem of labelled \
-                 rows; the gap of such a fit is proved while it is fitted, on the rows as they were given and with its rounding \
-                 allowed for",
-            ));
-        }
-        let Some(certificate) = &model.certificate else {
-            return Err(Error::data("the model holds no certificate; fit it again with the parameter `certificate`"));
-        };
+        let Some(certificate) = &model.certificate else { return Err(without()) };
         let rows = model.training_rows()?;
         let (variant, slack, diameter) = form(&model.used, model.outcome.choice.as_ref())?;
         // Where the objective comes down to zero for every trade-off, a fraction of c_max is none: figures are those of 1.
@@ -62,14 +48,40 @@ impl Verified {
     pub fn of(model: &Model, limit: f64) -> Result<Self> {
         let outcome = &model.outcome;
         let claims = Claims { objective: outcome.objective, bound: outcome.dual, gap: outcome.gap };
-        verify(&Statement::of(model)?, &claims, limit)
+        match is_of_pairs(model) {
+            true => verify_pairs(&PairStatement::of(model)?, &claims, limit),
+            false => verify(&Statement::of(model)?, &claims, limit),
+        }
     }
+}
+
+/// Whether a model's problem is one of pairs; then [`PairStatement::of`] has its statement, else [`Statement::of`].
+#[must_use]
+pub fn is_of_pairs(model: &Model) -> bool {
+    model.task == Task::Pairs || matches!(model.used, Spec::LipPairs(_))
+}
+
+pub(super) fn without() -> Error {
+    Error::data("the model holds no certificate; fit it again with the parameter `certificate`")
+}
+
+/// Refuses rows and a trade-off that are no numbers.
+pub(super) fn check_numbers(x: &Matrix, c: f64) -> Result<()> {
+    if let Some((i, k)) = x.first_non_finite() {
+        return Err(Error::data(format!("row {i}, feature {k} is {}: values must be finite", x[(i, k)])));
+    }
+    if !(c.is_finite() && c > 0.0) {
+        return Err(Error::parameter("c", format!("{c} is not a positive number")));
+    }
+    Ok(())
 }
 
 /// The form of the problem: as the method had it, or as it was chosen.
 fn form(used: &Spec, choice: Option<&Choice>) -> Result<(Variant, Slack, Diameter)> {
     let Spec::Lip(lip) = used else {
-        return Err(Error::data("the model was not learned by lip-d, lip-i or lip: no certificate belongs to it"));
+        return Err(Error::data(
+            "the model was not learned by lip-d, lip-i, lip or lip-pairs: no certificate belongs to it",
+        ));
     };
     if lip.anchor.is_some() {
         return Err(Error::data("the metric was drawn towards an anchor: its certificate is not one of this problem"));

@@ -217,7 +217,7 @@ impl ModelView {
         const SUPPORT: usize = 40;
         /// Features whose values stand beside a pair.
         const VALUES: usize = 4;
-        let Some(certificate) = &model.certificate else { return };
+        let Some(certificate) = model.certificate.as_ref().filter(|_| model.task != Task::Pairs) else { return };
         let support = certificate.support();
         self.support_of = support.len();
         let diagonal = column_weights(model);

@@ -151,20 +151,23 @@ fn sum_of_rows(
     let (n, weights) = (cloud.len(), &cloud.weight);
     let classes: Vec<Range<usize>> =
         cloud.classes().into_iter().flat_map(|class| std::iter::repeat_n(class.clone(), class.len())).collect();
-    let of_block = |from: usize| {
+    let of_block = |(room, mass): &mut (Vec<f64>, Vec<f64>), from: usize| {
         let rows = from..(from + BLOCK).min(n);
-        let (mut room, mut mass) = (vec![0.0; rows.len() * n], vec![0.0; n]);
-        lengths(rows.clone(), &mut room);
+        let room = &mut room[..rows.len() * n];
+        lengths(rows.clone(), room);
         rows.zip(room.chunks_exact_mut(n)).fold((0.0, 0.0), |(sum, off), (i, row)| {
             row[i] = f64::INFINITY;
             let least = least(row);
             apart(i, &classes[i], least, row);
-            masses(row, weights, most, &mut mass);
-            let (value, each) = f(&Row { i, class: classes[i].clone(), weights, least, apart: row, mass: &mass });
+            masses(row, weights, most, mass);
+            let (value, each) = f(&Row { i, class: classes[i].clone(), weights, least, apart: row, mass });
             (sum + weights[i] * value, off + weights[i] * each)
         })
     };
-    let blocks: Vec<(f64, f64)> = (0..n).step_by(BLOCK).collect::<Vec<_>>().into_par_iter().map(of_block).collect();
+    // Every element is written before it is read, so that a thread's room serves one block after the other.
+    let room = || (vec![0.0; BLOCK.min(n) * n], vec![0.0; n]);
+    let starts: Vec<usize> = (0..n).step_by(BLOCK).collect();
+    let blocks: Vec<(f64, f64)> = starts.into_par_iter().map_init(room, of_block).collect();
     blocks.into_iter().fold((0.0, 0.0), |(sum, off), (s, o)| (sum + s, off + o))
 }
 

@@ -10,6 +10,7 @@ mod bound;
 
 pub(crate) use bound::{Bound, Known, Mix, Multipliers, certify, certify_mapped, is_surely_positive, tested_scale};
 
+use crate::data::{Pair, check_pairs};
 use crate::{Error, Matrix, Metric, Result};
 
 /// A pair of rows with a nonzero multiplier: what the optimum rests on.
@@ -62,6 +63,38 @@ pub struct Certificate {
     /// Where the rows do not vary, to rounding, in some direction: coordinates x features. The bound is then over all metrics
     /// that see the rows through these coordinates, which is over all metrics but those that measure rounding.
     pub basis: Option<Matrix>,
+    /// Where the problem is one of pairs: what it is made of. `mean` is then shared out in proportion to the strengths of the similar
+    /// pairs.
+    pub given: Option<GivenPairs>,
+}
+
+/// The problem that was posed by pairs in place of labels.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct GivenPairs {
+    /// Each pair once, with all of its strength: similar ones bound the diameter, dissimilar ones push.
+    pub pairs: Vec<Pair>,
+    /// How much the metric's trace counts in the diameter, beside the mean of the similar pairs.
+    pub plain: f64,
+}
+
+impl GivenPairs {
+    /// A problem of these pairs.
+    #[must_use]
+    pub fn new(pairs: Vec<Pair>, plain: f64) -> Self {
+        Self { pairs, plain }
+    }
+
+    fn check(&self, rows: usize) -> Result<()> {
+        check_pairs(&self.pairs, rows)?;
+        if self.plain.is_finite() && self.plain >= 0.0 {
+            return Ok(());
+        }
+        Err(Error::data(format!(
+            "the trace counts {} in the diameter: that must be finite and not negative",
+            self.plain
+        )))
+    }
 }
 
 /// A multiplier up to this part of the largest determines nothing: it is about what the gap leaves.
@@ -81,6 +114,7 @@ impl Certificate {
             weights: Vec::new(),
             slack: Vec::new(),
             basis: None,
+            given: None,
         }
     }
 
@@ -123,6 +157,7 @@ impl Certificate {
             let (i, j) = (p.first, p.second);
             return Err(Error::data(format!("the certificate names rows {i} and {j}, but there are {rows}, from 0")));
         }
+        self.given.as_ref().map_or(Ok(()), |given| given.check(rows))?;
         let shared = [self.mean, self.below, self.beyond, self.edge];
         let basis = self.basis.iter().flat_map(|b| b.as_slice());
         let all = self.pairs.iter().map(|p| &p.multiplier).chain(&shared).chain(basis);
