@@ -106,23 +106,13 @@ const ROUNDED: f64 = 1e-10;
 ///
 /// The covariance within the classes is shrunk to its mean variance as Ledoit and Wolf (2004) estimate it, so that more features
 /// than rows do no harm. It is factored, never decomposed: a step takes the time of `p^2 (n + p / 3)` multiplications and the
-/// memory of one copy of the rows and two matrices of `p x p`.
+/// memory of one copy of the rows and two matrices of `p x p`. Where there are more features than rows these two change places.
 pub(super) fn discriminant(data: &Training<'_>, asked: Option<f64>, observer: &mut dyn Observer) -> Result<Fit> {
     // There are no steps: who watches is asked once. Where he says no, the caller knows, and what is begun is ended.
     let _ = observer.progress(&Progress::default());
     let groups = Groups::new(data);
-    let (mut covariance, fourth) = groups.within(data);
-    let shrunk = asked.unwrap_or_else(|| shrinkage(&covariance, fourth, groups.total));
-    let p = covariance.rows();
-    let level = (0..p).map(|k| covariance[(k, k)]).sum::<f64>() / p as f64;
-    // Classes of equal rows leave nothing to divide by.
-    let (part, level) = if level > 0.0 { (1.0 - shrunk, shrunk * level) } else { (0.0, 1.0) };
-    covariance.as_mut_slice().iter_mut().for_each(|v| *v *= part);
-    (0..p).for_each(|k| covariance[(k, k)] += level);
     let between = groups.between();
-    let cholesky = Cholesky::of(&covariance).ok_or_else(|| Error::data("the features vary too little or too much"))?;
-    let mut solved = between.transpose();
-    cholesky.solve_rows(&mut solved);
+    let solved = Within::new(&groups, data).divide(&between, asked)?;
     let mut spread = linalg::product(&between, &solved);
     linalg::symmetrise(&mut spread);
     let eigen = linalg::symmetric_eigen(&spread)?;
@@ -139,6 +129,57 @@ pub(super) fn discriminant(data: &Training<'_>, asked: Option<f64>, observer: &m
     }
     let factor = linalg::product_transposed(&turn.transpose(), &solved);
     Ok(Fit::new(Metric::new(factor)?, Outcome::new(Status::ClosedForm, 0)))
+}
+
+/// The covariance within the classes, by the rows relative to their classes' means.
+struct Within {
+    centred: Matrix,
+    /// The covariance or, where there are fewer rows than features, the products of the rows.
+    gram: Matrix,
+    /// The mean of the fourth powers of the distances to the classes' means.
+    fourth: f64,
+    total: f64,
+}
+
+impl Within {
+    fn new(groups: &Groups, data: &Training<'_>) -> Self {
+        let (centred, fourth) = groups.centred(data);
+        let mut gram = match centred.rows() < centred.cols() {
+            true => linalg::product_transposed(&centred, &centred),
+            false => linalg::transposed_product(&centred, &centred),
+        };
+        linalg::symmetrise(&mut gram);
+        Self { centred, gram, fourth, total: groups.total }
+    }
+
+    /// The rows divided by the covariance, shrunk as far as is asked or estimated: features x rows.
+    fn divide(self, rows: &Matrix, asked: Option<f64>) -> Result<Matrix> {
+        let Self { centred, mut gram, fourth, total } = self;
+        let p = centred.cols();
+        let level = trace(&gram) / p as f64;
+        let shrunk = asked.unwrap_or_else(|| shrinkage(&gram, p, fourth, total));
+        // Classes of equal rows leave nothing to divide by.
+        let (part, level) = if level > 0.0 { (1.0 - shrunk, shrunk * level) } else { (0.0, 1.0) };
+        gram.as_mut_slice().iter_mut().for_each(|v| *v *= part);
+        (0..gram.rows()).for_each(|k| gram[(k, k)] += level);
+        let cholesky = Cholesky::of(&gram).ok_or_else(|| Error::data("the features vary too little or too much"))?;
+        if gram.rows() == p {
+            let mut solved = rows.transpose();
+            cholesky.solve_rows(&mut solved);
+            return Ok(solved);
+        }
+        // (part C^T C + level)^-1 = (1 - part C^T (part C C^T + level)^-1 C) / level.
+        let mut along = linalg::product_transposed(&centred, rows);
+        cholesky.solve_rows(&mut along);
+        let mut solved = rows.transpose();
+        linalg::add_scaled(&mut solved, -part, &linalg::transposed_product(&centred, &along));
+        solved.as_mut_slice().iter_mut().for_each(|v| *v /= level);
+        Ok(solved)
+    }
+}
+
+fn trace(m: &Matrix) -> f64 {
+    (0..m.rows()).map(|k| m[(k, k)]).sum()
 }
 
 /// The classes that count: their means and weights.
@@ -168,8 +209,9 @@ impl Groups {
         Self { weight, mass, total, means, overall }
     }
 
-    /// The covariance within the classes, and the mean of the fourth powers of the distances to the classes' means.
-    fn within(&self, data: &Training<'_>) -> (Matrix, f64) {
+    /// The rows relative to their classes' means, so that their products add up to the covariance, and the mean of the fourth powers
+    /// of the distances to the classes' means.
+    fn centred(&self, data: &Training<'_>) -> (Matrix, f64) {
         let mut centred = Matrix::zeros(data.x.rows(), data.x.cols());
         let mut fourth = 0.0;
         for (i, (&code, &w)) in data.y.codes().iter().zip(&self.weight).enumerate() {
@@ -183,9 +225,7 @@ impl Groups {
             });
             fourth += w / self.total * squared * squared;
         }
-        let mut covariance = linalg::transposed_product(&centred, &centred);
-        linalg::symmetrise(&mut covariance);
-        (covariance, fourth)
+        (centred, fourth)
     }
 
     /// The means, relative to the mean of all rows and weighted: the square of this is the covariance between the classes.
@@ -200,12 +240,11 @@ impl Groups {
     }
 }
 
-/// How far to draw the covariance to its mean variance, by Ledoit and Wolf: as far as its elements scatter over samples of `n`
-/// rows, compared with how far they are from there.
-pub(super) fn shrinkage(covariance: &Matrix, fourth: f64, n: f64) -> f64 {
-    let p = covariance.rows();
-    let squares = linalg::inner(covariance, covariance);
-    let level = (0..p).map(|k| covariance[(k, k)]).sum::<f64>() / p as f64;
+/// How far to draw the covariance of `p` features to its mean variance, by Ledoit and Wolf: as far as its elements scatter over samples
+/// of `n` rows, compared with how far they are from there. `gram` is the covariance, or the products of the rows that it is made of.
+pub(super) fn shrinkage(gram: &Matrix, p: usize, fourth: f64, n: f64) -> f64 {
+    let squares = linalg::inner(gram, gram);
+    let level = trace(gram) / p as f64;
     let apart = squares - p as f64 * level * level;
     if apart <= 0.0 {
         return 1.0;
@@ -239,8 +278,9 @@ mod tests {
             assert_eq!((l.rows(), l.cols()), (2, p));
             // By the definition, not by the way it is computed: L S L^T = 1 for the shrunk covariance, L B L^T diagonal.
             let groups = Groups::new(&data);
-            let (mut s, fourth) = groups.within(&data);
-            let shrunk = shrinkage(&s, fourth, n as f64);
+            let (centred, fourth) = groups.centred(&data);
+            let mut s = linalg::transposed_product(&centred, &centred);
+            let shrunk = shrinkage(&s, p, fourth, n as f64);
             let level = (0..p).map(|k| s[(k, k)]).sum::<f64>() / p as f64;
             s.as_mut_slice().iter_mut().for_each(|v| *v *= 1.0 - shrunk);
             (0..p).for_each(|k| s[(k, k)] += shrunk * level);
@@ -260,7 +300,8 @@ mod tests {
         let (x, y) = rows(60, 5, 3);
         let data = Training::new(&x, &y).unwrap();
         let groups = Groups::new(&data);
-        let (s, fourth) = groups.within(&data);
+        let (centred, fourth) = groups.centred(&data);
+        let s = linalg::transposed_product(&centred, &centred);
         let (n, p) = (60.0, 5);
         let level = (0..p).map(|k| s[(k, k)]).sum::<f64>() / p as f64;
         let (mut scatter, mut apart) = (0.0, 0.0);
@@ -273,7 +314,7 @@ mod tests {
                 }
             }
         }
-        assert!((shrinkage(&s, fourth, n) - (scatter / apart).clamp(SHRUNK, 1.0)).abs() < 1e-12);
+        assert!((shrinkage(&s, p, fourth, n) - (scatter / apart).clamp(SHRUNK, 1.0)).abs() < 1e-12);
     }
 
     #[test]

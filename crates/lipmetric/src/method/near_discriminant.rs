@@ -47,7 +47,7 @@ pub(super) fn near_discriminant(
     // Equal rows leave nothing to divide by.
     let (part, level) = if level > 0.0 {
         let fourth = same.iter().map(|&(i, j, w)| w * squared(&x, i, j).powi(2)).sum();
-        let shrunk = shrinkage(&within, fourth, x.rows().min(CENTRES) as f64);
+        let shrunk = shrinkage(&within, p, fourth, x.rows().min(CENTRES) as f64);
         (1.0 - shrunk, shrunk * level)
     } else {
         (0.0, 1.0)
