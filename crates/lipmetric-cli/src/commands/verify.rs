@@ -1,7 +1,7 @@
 use crate::failure::{Failure, Result};
 use crate::output::{self, short, whole};
 use lipmetric::method::Method;
-use lipmetric::problem::{Diameter, Slack};
+use lipmetric::problem::{Diameter, GivenPairs, Slack};
 use lipmetric::verify::{PairStatement, Statement, USUAL_LIMIT, Verified, is_of_pairs};
 use lipmetric::{Matrix, Model};
 use serde::Serialize;
@@ -55,13 +55,13 @@ struct Claimed {
 
 /// What of a statement is told, of labelled rows or of pairs.
 struct Told<'a> {
+    /// What the problem is made of and measures, in words.
+    problem: String,
     diameter: Diameter,
     c: f64,
     x: &'a Matrix,
     /// None of pairs.
     slack: Option<Slack>,
-    /// Similar and dissimilar pairs.
-    pairs: Option<[usize; 2]>,
     /// Coordinates of the metrics that the bound is over, where it is not over all.
     coordinates: Option<usize>,
 }
@@ -69,21 +69,21 @@ struct Told<'a> {
 impl<'a> Told<'a> {
     fn of(model: &'a Model) -> lipmetric::Result<Self> {
         if is_of_pairs(model) {
-            let PairStatement { x, diameter, c, .. } = PairStatement::of(model)?;
-            let pairs = &PairStatement::of(model)?.given()?.pairs;
+            let statement = PairStatement::of(model)?;
+            let PairStatement { x, diameter, c, .. } = statement;
+            let GivenPairs { pairs, plain, .. } = statement.given()?;
             let similar = pairs.iter().filter(|pair| pair.similar).count();
-            return Ok(Self {
-                diameter,
-                c,
-                x,
-                slack: None,
-                pairs: Some([similar, pairs.len() - similar]),
-                coordinates: None,
-            });
+            let problem = format!(
+                "{similar} similar and {} dissimilar pairs, diameter {diameter} (with {} of the trace)",
+                pairs.len() - similar,
+                short(*plain)
+            );
+            return Ok(Self { problem, diameter, c, x, slack: None, coordinates: None });
         }
         let Statement { x, slack, diameter, c, certificate, .. } = Statement::of(model)?;
         let coordinates = certificate.basis.as_ref().map(Matrix::rows);
-        Ok(Self { diameter, c, x, slack: Some(slack), pairs: None, coordinates })
+        let problem = format!("{slack}, diameter {diameter}");
+        Ok(Self { problem, diameter, c, x, slack: Some(slack), coordinates })
     }
 }
 
@@ -116,19 +116,14 @@ pub(crate) fn run(args: &Args) -> Result {
 }
 
 fn describe(origin: &str, model: &Model, told: &Told<'_>, verified: &Verified) -> String {
-    let &Told { diameter, c, x, .. } = told;
-    let of = match (told.slack, told.pairs) {
-        (Some(slack), _) => format!("{slack}, "),
-        (_, Some([similar, dissimilar])) => format!("{similar} similar and {dissimilar} dissimilar pairs, "),
-        _ => String::new(),
-    };
-    let weighted = match (verified.weighted, told.pairs) {
+    let Told { problem, c, x, .. } = told;
+    let weighted = match (verified.weighted, told.slack) {
         (false, _) => "",
-        (true, None) => ", weighted rows",
-        (true, Some(_)) => ", pairs of different strength",
+        (true, Some(_)) => ", weighted rows",
+        (true, None) => ", pairs of different strength",
     };
     let mut text = format!(
-        "{origin}: {}, {of}diameter {diameter}, c = {c}{weighted}; {} rows of {} features\n\n",
+        "{origin}: {}, {problem}, c = {c}{weighted}; {} rows of {} features\n\n",
         model.spec.name(),
         x.rows(),
         x.cols()
