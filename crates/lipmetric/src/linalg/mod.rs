@@ -4,9 +4,11 @@
 //! whose number does not depend on the number of threads, so that results are bit-identical for any of them.
 
 mod cholesky;
+mod differences;
 mod eigen;
 
 pub(crate) use cholesky::{Cholesky, largest_generalised};
+pub(crate) use differences::{along_differences, differences_with_image, gather_differences};
 pub(crate) use eigen::{Eigen, root, roots, singular, symmetric_eigen, symmetric_eigenvalues};
 
 pub(crate) mod exponential;

@@ -5,6 +5,7 @@
 mod admm;
 mod agop;
 mod auto_traits;
+mod c_max;
 mod clock;
 mod comparison;
 mod extension_function;

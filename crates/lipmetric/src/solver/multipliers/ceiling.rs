@@ -5,7 +5,8 @@
 //! That row is known in closed form, so that only points far out matter: of many, the others are left out until a pass over
 //! all pairs finds one of theirs too long.
 //!
-//! With a slack per row it is the largest `(F(0) - loss(M)) / diameter(M)`, which `working_set/climb` finds.
+//! With a slack per row it is the largest `(F(0) - loss(M)) / diameter(M)`. Either is found as the largest gain under a limit of the
+//! diameter (`working_set/limit`); with very many coordinates the one by the problem above, the other by `working_set/climb`.
 
 use super::Augmented;
 use crate::linalg;
@@ -13,9 +14,9 @@ use crate::pairs::pass::{Beyond, Query};
 use crate::pairs::{Cloud, Embedding};
 use crate::problem::{Slack, Variant, balancing, different_sum, groups};
 use crate::solver::working_set::survey::survey;
-use crate::solver::working_set::{Settings, climb, solve_rows};
+use crate::solver::working_set::{Gain, Settings, climb, largest_gain, solve_rows, suits_limit};
 use crate::solver::{Observer, Status, Stop};
-use crate::{Error, Result};
+use crate::{Error, Matrix, Result};
 
 /// Relative accuracy of `c_max` that is aimed at.
 const ACCURACY: f64 = 1e-2;
@@ -51,10 +52,19 @@ pub(crate) fn ceiling(
         Slack::Pair => pair_ceiling(cloud, settings, observer),
         Slack::Instance => {
             let cloud = cloud.mapped(&balancing(cloud, variant)?.0);
+            let (mut below, mut above) = (0.0f64, f64::INFINITY);
+            if suits_limit(&cloud, slack) {
+                let gain = largest_gain(&cloud, None, settings, &mut Augmented::default(), observer)?;
+                told(gain.status)?;
+                (below, above) = (gain.below, gain.above);
+                if gain.is_known() {
+                    return Ok((below, above));
+                }
+            }
             let settings = Settings { stop: Stop::new(FINER * ACCURACY, MAX_ITERATIONS_WITH_SLACKS), ..settings };
             let (c_max, status) = climb(&cloud, ACCURACY, settings, &mut Augmented::default(), observer)?;
             told(status)?;
-            Ok(c_max)
+            Ok((below.max(c_max.0), above.min(c_max.1)))
         }
     }
 }
@@ -86,16 +96,14 @@ fn pair_ceiling(cloud: &Cloud, settings: Settings, observer: &mut dyn Observer) 
             let points: Vec<usize> = (0..cloud.len()).filter(|&i| keep[i]).collect();
             cloud.part(&points, points.iter().map(|&i| cloud.weight[i]).collect())
         });
-        let solution =
-            solve_rows(part.as_ref().unwrap_or(&cloud), settings, &mean, &mut Augmented::default(), observer)?;
-        told(solution.status)?;
+        let gain = mean_gain(part.as_ref().unwrap_or(&cloud), settings, &mean, observer)?;
+        told(gain.status)?;
         // Multipliers of some pairs are multipliers of all; the metric is to be measured on all.
-        let factor = solution.factor.transpose();
-        let m = linalg::product_transposed(&factor, &factor);
-        let size = weight * linalg::inner(&mean, &m);
-        above = above.min(size / solution.bound.max(linalg::TINY));
-        let Some(keep) = kept.as_mut() else { return Ok((size / solution.objective, above)) };
-        let known = solution.objective * (1.0 + EXCESS * ACCURACY);
+        above = above.min(weight * gain.above);
+        let Some(keep) = kept.as_mut() else { return Ok((weight * gain.below, above)) };
+        let factor = gain.factor;
+        let size = weight * linalg::inner(&mean, &linalg::product_transposed(&factor, &factor));
+        let known = size / (weight * gain.below) * (1.0 + EXCESS * ACCURACY);
         let nothing = (f64::NEG_INFINITY, f64::NEG_INFINITY);
         let query = Query { window: nothing, beyond: Beyond::Part(0.5), most: FAR, ..Query::plain(variant.bounding()) };
         let found = survey(&cloud, &Embedding::new(&cloud, &factor), &query);
@@ -108,6 +116,27 @@ fn pair_ceiling(cloud: &Cloud, settings: Settings, observer: &mut dyn Observer) 
         }
     }
     Ok((below, above))
+}
+
+/// The largest `<mean, M>` per diameter.
+fn mean_gain(cloud: &Cloud, settings: Settings, mean: &Matrix, observer: &mut dyn Observer) -> Result<Gain> {
+    let mut limited = None;
+    if suits_limit(cloud, Slack::Pair) {
+        let gain = largest_gain(cloud, Some(mean), settings, &mut Augmented::default(), observer)?;
+        if gain.is_known() || matches!(gain.status, Status::Interrupted | Status::TimeLimit) {
+            return Ok(gain);
+        }
+        limited = Some(gain);
+    }
+    let solution = solve_rows(cloud, settings, mean, &mut Augmented::default(), observer)?;
+    let factor = solution.factor.transpose();
+    let size = linalg::inner(mean, &linalg::product_transposed(&factor, &factor));
+    let (below, above) = (size / solution.objective, size / solution.bound.max(linalg::TINY));
+    let other = Gain { below, above, factor, status: solution.status };
+    Ok(match limited {
+        Some(gain) => gain.with(other),
+        None => other,
+    })
 }
 
 /// The points farthest from the centres of what bounds the diameter, and a few of each class; `None` where there are not
@@ -136,7 +165,6 @@ fn far_out(cloud: &Cloud, variant: Variant) -> Option<Vec<bool>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Matrix;
     use crate::solver::Silent;
 
     #[test]

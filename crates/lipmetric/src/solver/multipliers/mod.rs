@@ -13,11 +13,13 @@
 //! | file | what it does |
 //! |---|---|
 //! | `newton` | the Newton direction |
+//! | `balance` | penalties that suit each other |
 //! | `streamed` | the same method where there are too many pairs to give each a row |
 //! | `given` | the same method where the pairs are given, and are all that there are |
 //! | `narrow` | the same in many coordinates: few directions, and more where they are needed |
 //! | `ceiling` | `c_max`: at this trade-off and above, the zero metric is optimal |
 
+mod balance;
 mod ceiling;
 mod given;
 mod narrow;
@@ -36,6 +38,7 @@ use crate::solver::lbfgs::SUFFICIENT;
 use crate::solver::working_set::model::{Lengths, Model, State};
 use crate::solver::working_set::{Inner, Penalty, Point, Task, Tick};
 use crate::{Matrix, Result};
+use balance::Missed;
 use newton::{Direction, Gradient};
 use std::ops::ControlFlow;
 
@@ -48,6 +51,8 @@ const EASY: usize = 8;
 const SHRINK: f64 = 0.5;
 /// The first penalty of the maximum, as a part of the usual guess.
 const PULL: f64 = 0.2;
+/// Under a limit of the diameter hinges are no larger than the limit: the first penalty of hinges, of weight one and for a limit of one.
+const PUSH_LIMITED: f64 = 10.0;
 /// The first weight of the distance to where a move began, relative to the cone's penalty.
 const PROXIMAL: f64 = 0.1;
 /// The same for slacks, relative to the penalty of hinges.
@@ -108,8 +113,9 @@ impl Value {
                 l
             })
             .collect();
-        let y: Vec<f64> = state.eta.iter().zip(&lengths.pull).map(|(e, r)| e + penalty.pull * r).collect();
-        let t = simplex_threshold(y.iter().copied(), model.c);
+        let limit = model.limit.unwrap_or(0.0);
+        let y: Vec<f64> = state.eta.iter().zip(&lengths.pull).map(|(e, r)| e + penalty.pull * (r - limit)).collect();
+        let t = if model.limit.is_some() { 0.0 } else { simplex_threshold(y.iter().copied(), model.c) };
         let eta: Vec<f64> = y.iter().map(|v| (v - t).max(0.0)).collect();
         phi += y.iter().zip(&eta).map(|(y, e)| e * (y - 0.5 * e)).sum::<f64>() / penalty.pull;
         let mut shifted = state.z.clone();
@@ -162,11 +168,7 @@ impl Spot {
 impl Inner for Augmented {
     fn advance(&mut self, at: Point<'_>, task: &Task, tick: &mut Tick<'_>) -> Result<(usize, ControlFlow<Halt>)> {
         let Point { model, x, state } = at;
-        let penalty = *self.penalty.get_or_insert_with(|| {
-            let guess = Penalty::guess(model, x, &state.m);
-            // So small that several long pairs share the multiplier from the first.
-            Penalty { pull: PULL * guess.pull, ..guess }
-        });
+        let penalty = *self.penalty.get_or_insert_with(|| first_penalty(model, x, &state.m));
         if self.proximal == 0.0 {
             self.proximal = PROXIMAL * penalty.cone;
         }
@@ -217,6 +219,7 @@ impl Inner for Augmented {
                 break;
             }
         }
+        let missed = model.limit.map(|_| Missed::by((model, x), (state, &value), (&spot, &anchor), &penalty));
         (state.m, state.slack) = (spot.m, spot.slack);
         // The positive matrix that belongs to the new multiplier: (Z next - (Z - sigma M)) / sigma.
         state.factor = negative_factor(&value.z, penalty.cone);
@@ -230,9 +233,11 @@ impl Inner for Augmented {
         } else {
             SHRINK
         };
-        self.penalty = Some(penalty.times(growth));
-        self.proximal /= growth;
-        self.proximal_slack /= growth;
+        let balanced = missed.map(|missed| missed.balanced(&penalty, growth));
+        let (next, metric, slack) = balanced.unwrap_or((penalty.times(growth), 1.0, 1.0));
+        self.penalty = Some(next);
+        self.proximal /= growth * metric;
+        self.proximal_slack /= growth * slack;
         Ok((steps.max(1), told))
     }
 
@@ -246,6 +251,16 @@ impl Inner for Augmented {
 
     fn working_target(&self, coordinates: usize) -> usize {
         (20 * coordinates).max(40_000)
+    }
+}
+
+/// The penalties of the first move.
+fn first_penalty(model: &Model, x: &Matrix, m: &Matrix) -> Penalty {
+    let guess = Penalty::guess(model, x, m);
+    match model.limit {
+        Some(limit) => Penalty { push: PUSH_LIMITED / limit, ..guess },
+        // So small that several long pairs share the multiplier from the first.
+        None => Penalty { pull: PULL * guess.pull, ..guess },
     }
 }
 

@@ -54,9 +54,13 @@ pub(super) struct Direction {
 /// matrices, scaled by its square root.
 struct Rows {
     differences: Matrix,
+    /// The points of each pair, and the fourth root of its weight.
+    pairs: Vec<(u32, u32, f64)>,
     matrices: Vec<Matrix>,
     /// The slacks of the pairs' rows, where they have any that can move.
     links: Option<Links>,
+    /// Whether the Hessian sees what the values differ from their mean by: of a maximum, not of a limit.
+    centred: bool,
 }
 
 impl Rows {
@@ -75,6 +79,23 @@ impl Rows {
         }
         linalg::add_scaled(out, 1.0, &linalg::transposed_product(&self.differences, &weighted));
         for (a, &t) in self.matrices.iter().zip(&t[self.differences.rows()..]) {
+            linalg::add_scaled(out, t, a);
+        }
+    }
+}
+
+impl Rows {
+    /// `<f, d>` of every row, from `points d`.
+    fn values_at(&self, image: &Matrix, d: &Matrix) -> Vec<f64> {
+        let own = linalg::along_differences(&self.differences, &self.pairs, image).into_iter();
+        own.chain(self.matrices.iter().map(|a| linalg::inner(a, d))).collect()
+    }
+
+    /// Adds to `sums`, where a sum over the rows with weights `t` is `points^T sums`, what their pairs have; what their matrices have
+    /// to `out`.
+    fn gather(&self, sums: &mut Matrix, out: &mut Matrix, t: &[f64]) {
+        linalg::gather_differences(sums, &self.differences, &self.pairs, t);
+        for (a, &t) in self.matrices.iter().zip(&t[self.pairs.len()..]) {
             linalg::add_scaled(out, t, a);
         }
     }
@@ -122,7 +143,7 @@ impl System<'_> {
         gradient: &Matrix,
         size: f64,
     ) -> Result<Matrix> {
-        let push = Rows { differences: self.differences(pairs, &eigen.vectors), matrices: Vec::new(), links: None };
+        let push = self.rows(pairs, &eigen.vectors);
         self.solve(&push, eta, eigen, gradient, size)
     }
 
@@ -140,7 +161,10 @@ impl System<'_> {
             direct(push, &pull, &diagonal, &rotated)?
         } else {
             let left = if self.slack.is_empty() { LEFT } else { LEFT_WITH_SLACKS };
-            conjugate(push, &pull, &diagonal, &rotated, left * size)
+            // With more pairs than points, products with the points are the smaller ones.
+            let pairs = push.pairs.len() + pull.pairs.len();
+            let points = (pairs > self.x.rows()).then(|| linalg::product(self.x, v));
+            conjugate((push, &pull), points.as_ref(), &diagonal, &rotated, left * size)
         };
         Ok(linalg::congruence_transposed(&inner, v))
     }
@@ -177,7 +201,7 @@ impl System<'_> {
             let shift: Vec<f64> = model.weight.iter().map(|w| w * self.proximal_slack).collect();
             Links::new(&own, &gradient.free, &shift)
         });
-        Rows { differences: self.differences(&own, v), matrices: matrices.collect(), links: links.flatten() }
+        Rows { matrices: matrices.collect(), links: links.flatten(), ..self.rows(&own, v) }
     }
 
     /// Pairs that carry a part of the diameter's multiplier.
@@ -189,17 +213,19 @@ impl System<'_> {
             .collect();
         let mean =
             (eta[model.pull.len()] > 0.0).then(|| scaled(linalg::congruence(&model.mean, v), self.penalty.pull.sqrt()));
-        Rows { differences: self.differences(&own, v), matrices: mean.into_iter().collect(), links: None }
+        Rows { matrices: mean.into_iter().collect(), centred: model.limit.is_none(), ..self.rows(&own, v) }
     }
 
-    fn differences(&self, pairs: &[(u32, u32, f64)], v: &Matrix) -> Matrix {
+    /// Rows of pairs with these weights, in the basis `v`.
+    fn rows(&self, pairs: &[(u32, u32, f64)], v: &Matrix) -> Rows {
         let mut out = Matrix::zeros(pairs.len(), self.x.cols());
         for (k, &(i, j, sigma)) in pairs.iter().enumerate() {
             let t = sigma.sqrt().sqrt();
             let (a, b) = (self.x.row(i as usize), self.x.row(j as usize));
             out.row_mut(k).iter_mut().zip(a).zip(b).for_each(|((d, a), b)| *d = t * (a - b));
         }
-        linalg::product(&out, v)
+        let pairs = pairs.iter().map(|&(i, j, sigma)| (i, j, sigma.sqrt().sqrt())).collect();
+        Rows { differences: linalg::product(&out, v), pairs, matrices: Vec::new(), links: None, centred: false }
     }
 
     /// The derivative of the projection on the cone, element by element in the eigenbasis, and the shift.
@@ -231,8 +257,8 @@ fn scaled(mut a: Matrix, t: f64) -> Matrix {
     a
 }
 
-/// `out += sum f f^T` over rows, minus their mean first where `centred`.
-fn add_gram(out: &mut Matrix, rows: &Rows, centred: bool) {
+/// `out += sum f f^T` over rows, minus their mean first where these are `centred`.
+fn add_gram(out: &mut Matrix, rows: &Rows) {
     /// Rows of features at a time.
     const CHUNK: usize = 256;
     let q = out.rows();
@@ -249,7 +275,7 @@ fn add_gram(out: &mut Matrix, rows: &Rows, centred: bool) {
     };
     let mut mean = vec![0.0; q];
     let mut f = vec![0.0; q];
-    if centred {
+    if rows.centred {
         for k in 0..count {
             feature(k, &mut f);
             mean.iter_mut().zip(&f).for_each(|(m, v)| *m += v / count as f64);
@@ -276,8 +302,8 @@ fn direct(push: &Rows, pull: &Rows, diagonal: &Matrix, gradient: &Matrix) -> Res
     let p = gradient.rows();
     let q = packed_len(p);
     let mut h = Matrix::zeros(q, q);
-    add_gram(&mut h, push, false);
-    add_gram(&mut h, pull, true);
+    add_gram(&mut h, push);
+    add_gram(&mut h, pull);
     if let Some(links) = &push.links {
         links.subtract(&mut h, |k, f| pack_square(push.differences.row(k), f));
     }
@@ -310,30 +336,44 @@ fn direct(push: &Rows, pull: &Rows, diagonal: &Matrix, gradient: &Matrix) -> Res
 }
 
 /// `H d` without `H`.
-fn apply(push: &Rows, pull: &Rows, diagonal: &Matrix, d: &Matrix) -> Matrix {
+fn apply(rows: [&Rows; 2], points: Option<&Matrix>, diagonal: &Matrix, d: &Matrix) -> Matrix {
     let mut out = d.clone();
     out.as_mut_slice().iter_mut().zip(diagonal.as_slice()).for_each(|(o, t)| *o *= t);
-    for (rows, centred) in [(push, false), (pull, true)] {
+    let image = points.map(|points| linalg::product(points, d));
+    let mut sums = points.map(|points| Matrix::zeros(points.rows(), points.cols()));
+    for rows in rows {
         let count = rows.differences.rows() + rows.matrices.len();
         if count == 0 {
             continue;
         }
-        let mut values = rows.values(d);
+        let mut values = image.as_ref().map_or_else(|| rows.values(d), |image| rows.values_at(image, d));
         if let Some(links) = &rows.links {
             links.project(&mut values);
         }
-        if centred {
+        if rows.centred {
             let mean = values.iter().sum::<f64>() / count as f64;
             values.iter_mut().for_each(|v| *v -= mean);
         }
-        rows.add_weighted(&mut out, &values);
+        match &mut sums {
+            Some(sums) => rows.gather(sums, &mut out, &values),
+            None => rows.add_weighted(&mut out, &values),
+        }
+    }
+    if let (Some(points), Some(sums)) = (points, sums) {
+        linalg::add_scaled(&mut out, 1.0, &linalg::transposed_product(points, &sums));
     }
     linalg::symmetrise(&mut out);
     out
 }
 
 /// Conjugate gradients, preconditioned by the diagonal of `H`, until the residual is small enough.
-fn conjugate(push: &Rows, pull: &Rows, diagonal: &Matrix, gradient: &Matrix, enough: f64) -> Matrix {
+fn conjugate(
+    (push, pull): (&Rows, &Rows),
+    points: Option<&Matrix>,
+    diagonal: &Matrix,
+    gradient: &Matrix,
+    enough: f64,
+) -> Matrix {
     /// Steps of conjugate gradients, at most.
     const MAX_CONJUGATE: usize = 100;
     let p = gradient.rows();
@@ -359,7 +399,7 @@ fn conjugate(push: &Rows, pull: &Rows, diagonal: &Matrix, gradient: &Matrix, eno
     let mut search = better.clone();
     let mut product = linalg::inner(&residual, &better);
     for _ in 0..MAX_CONJUGATE {
-        let image = apply(push, pull, diagonal, &search);
+        let image = apply([push, pull], points, diagonal, &search);
         let curvature = linalg::inner(&search, &image);
         if curvature.is_nan() || curvature <= 0.0 {
             break;

@@ -56,6 +56,8 @@ const GROW: f64 = 2.0;
 const PATIENCE: usize = 25;
 /// The same on a sample, before a larger one is taken, and where pairs may have rows.
 const PATIENCE_SHORT: usize = 8;
+/// A gap within this factor of the tolerance is nearly reached: rows for the pairs would begin far from there.
+const NEARLY: f64 = 2.0;
 /// Steps whose curvature is remembered where there are many coordinates: a pass over the pairs costs more than all of them.
 const REMEMBERED: usize = 40;
 /// The first of these steps, without any curvature, is this part of the metric's length: a longer one is halved, at a pass each.
@@ -296,7 +298,7 @@ impl<'a> Streamed<'a> {
             }
             idle = if gap < PROGRESS * least { 0 } else { idle + 1 };
             least = least.min(gap);
-            if idle > patience {
+            if idle > if gap <= NEARLY * tolerance { PATIENCE } else { patience } {
                 return Ok(Ended::Idle);
             }
             if self.iterations >= self.settings.stop.max_iterations {

@@ -47,7 +47,7 @@ pub(crate) fn climb(
     observer: &mut dyn Observer,
 ) -> Result<((f64, f64), Status)> {
     let zero = value_at_zero(cloud, Slack::Instance);
-    let mut outer = Outer::begin(cloud, Settings { c: zero, ..settings }, None, None, inner)?;
+    let mut outer = Outer::begin(cloud, Settings { c: zero, ..settings }, None, None, None, inner)?;
     let mut c = FIRST * zero / outer.best.diameter.max(f64::MIN_POSITIVE);
     outer.climb = Some(Climb { zero, below: 0.0, above: f64::INFINITY, accuracy });
     for _ in 0..LOWER {
@@ -116,19 +116,26 @@ impl Climb {
         c: f64,
     ) -> Result<()> {
         let Some(push) = filled(cloud, model, lambda, lengths) else { return Ok(()) };
-        for part in PARTS {
-            let mut mixed = pull.clone();
-            mixed.as_mut_slice().iter_mut().for_each(|v| *v *= 1.0 - part);
-            linalg::add_scaled(&mut mixed, part * c, mean);
-            self.above = self.above.min(c * linalg::largest_generalised(&push, &mixed)?);
-        }
+        self.above = self.above.min(least_ratio(&push, (pull, mean), c)?);
         Ok(())
     }
 }
 
+/// The least `s c` found with `push <= s pull` where some of `pull = sum eta A`, with `sum eta = c`, may go to the mean.
+pub(super) fn least_ratio(push: &Matrix, (pull, mean): (&Matrix, &Matrix), c: f64) -> Result<f64> {
+    let mut least = f64::INFINITY;
+    for part in PARTS {
+        let mut mixed = pull.clone();
+        mixed.as_mut_slice().iter_mut().for_each(|v| *v *= 1.0 - part);
+        linalg::add_scaled(&mut mixed, part * c, mean);
+        least = least.min(c * linalg::largest_generalised(push, &mixed)?);
+    }
+    Ok(least)
+}
+
 /// `sum lambda A` of multipliers with `2 sum lambda = F(0)`, near the given ones, which keep to the rows' weights. What the
 /// points have left goes to the shortest pairs at hand first.
-fn filled(cloud: &Cloud, model: &Model, lambda: &[f64], lengths: &[f64]) -> Option<Matrix> {
+pub(super) fn filled(cloud: &Cloud, model: &Model, lambda: &[f64], lengths: &[f64]) -> Option<Matrix> {
     let classes: Vec<f64> = cloud.classes().iter().map(|k| cloud.weight[k.clone()].iter().sum()).collect();
     let total: f64 = classes.iter().sum();
     let largest = (0..classes.len()).max_by(|&a, &b| classes[a].total_cmp(&classes[b]))?;

@@ -13,10 +13,12 @@
 //! | `links` | the slacks of rows in a method's linear systems |
 //! | `subspace` | where the metric is sought if there are many coordinates |
 //! | `climb` | `c_max` with a slack per row |
+//! | `limit` | `c_max` as the largest gain under a limit of the diameter |
 //! | `outer` | the loop: move, certify, look, renew the rows |
 
 mod climb;
 mod first;
+mod limit;
 pub(crate) mod links;
 pub(crate) mod model;
 pub(crate) mod outer;
@@ -29,4 +31,5 @@ pub(crate) const LEAST: f64 = 1e-12;
 
 pub(crate) use climb::climb;
 pub(crate) use first::{even_bound, first_factor};
+pub(crate) use limit::{Gain, largest_gain, suits_limit};
 pub(crate) use outer::{Inner, PART, Penalty, Point, Settings, Task, Tick, solve, solve_rows};

@@ -5,6 +5,9 @@ use crate::problem::SUMMED;
 use crate::{Matrix, linalg};
 use serde::{Deserialize, Serialize};
 
+/// With more coordinates than this lengths are sums in several parts side by side.
+const FEW: usize = 36;
+
 /// A different-label pair with a row of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Push {
@@ -31,6 +34,8 @@ pub(crate) struct Model {
     pub(crate) mean: Matrix,
     /// With a slack per row: the weight of each point; else empty.
     pub(crate) weight: Vec<f64>,
+    /// The largest diameter allowed, which then costs nothing, and its multipliers are free in their sum.
+    pub(crate) limit: Option<f64>,
 }
 
 /// Lengths of all rows under a metric: pairs first, then sums, then the mean.
@@ -43,7 +48,7 @@ pub(crate) struct Lengths {
 impl Model {
     /// A problem without any rows but the mean.
     pub(crate) fn empty(c: f64, mean: Matrix) -> Self {
-        Self { c, push: Vec::new(), sums: Vec::new(), pull: Vec::new(), mean, weight: Vec::new() }
+        Self { c, push: Vec::new(), sums: Vec::new(), pull: Vec::new(), mean, weight: Vec::new(), limit: None }
     }
 
     /// What the slacks add to the length of a row that pushes.
@@ -97,13 +102,19 @@ impl Model {
             return Lengths { push: push.collect(), pull: pull.collect() };
         }
         let y = linalg::product(x, m);
-        let length = |i: u32, j: u32| {
-            let (i, j) = (i as usize, j as usize);
-            let (a, b) = (x.row(i).iter().zip(x.row(j)), y.row(i).iter().zip(y.row(j)));
-            a.zip(b).map(|((p, q), (r, s))| (p - q) * (r - s)).sum::<f64>()
+        let lengths = |pairs: &mut dyn Iterator<Item = (u32, u32)>| {
+            if x.cols() > FEW {
+                return linalg::differences_with_image(x, &y, pairs).into_iter();
+            }
+            let length = |(i, j): (u32, u32)| {
+                let (i, j) = (i as usize, j as usize);
+                let (a, b) = (x.row(i).iter().zip(x.row(j)), y.row(i).iter().zip(y.row(j)));
+                a.zip(b).map(|((p, q), (r, s))| (p - q) * (r - s)).sum::<f64>()
+            };
+            pairs.map(length).collect::<Vec<f64>>().into_iter()
         };
-        let push = self.push.iter().map(|r| length(r.i, r.j)).chain(sums);
-        let pull = self.pull.iter().map(|r| length(r.0, r.1)).chain(mean);
+        let push = lengths(&mut self.push.iter().map(|r| (r.i, r.j))).chain(sums);
+        let pull = lengths(&mut self.pull.iter().copied()).chain(mean);
         Lengths { push: push.collect(), pull: pull.collect() }
     }
 
@@ -144,6 +155,7 @@ impl Model {
             pull: self.pull.clone(),
             mean: linalg::congruence(&self.mean, basis),
             weight: self.weight.clone(),
+            limit: self.limit,
         }
     }
 }
@@ -222,7 +234,9 @@ impl State {
             to.pull.iter().map(|pair| from.pull.binary_search(pair).map_or(0.0, |k| self.eta[k])).collect();
         eta.push(self.eta[from.pull.len()]);
         let total: f64 = eta.iter().sum();
-        if total > 0.0 {
+        if to.limit.is_some() {
+            // Their sum is free.
+        } else if total > 0.0 {
             eta.iter_mut().for_each(|e| *e *= to.c / total);
         } else if let Some(last) = eta.last_mut() {
             *last = to.c;

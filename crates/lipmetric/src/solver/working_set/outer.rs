@@ -3,8 +3,9 @@
 use super::LEAST;
 use super::climb::Climb;
 use super::first::{even_bound, first_factor};
+use super::limit::Limit;
 use super::model::{Model, Push, State, points_within};
-use super::rows::{even_loads, first_slacks, within_loads};
+use super::rows::{even_loads, first_slacks, longest, within_loads};
 use super::subspace::columns;
 use super::survey::{Survey, survey};
 use crate::linalg;
@@ -21,7 +22,7 @@ use std::ops::ControlFlow;
 /// say that it must, ...
 pub(crate) const DIMENSIONS: usize = 64;
 /// (with a slack per row, where few pairs push and a step costs less, up to this many)
-const DIMENSIONS_WITH_SLACKS: usize = 200;
+pub(super) const DIMENSIONS_WITH_SLACKS: usize = 200;
 /// ... by so many directions at a time, up to a size.
 pub(crate) const DIRECTIONS: usize = 12;
 pub(crate) const SUBSPACE: usize = 120;
@@ -120,7 +121,7 @@ pub(super) struct Outer<'a> {
     pub(super) cloud: &'a Cloud,
     pub(super) settings: Settings,
     /// The one row that pushes, where there is only one.
-    only: Option<&'a Matrix>,
+    pub(super) only: Option<&'a Matrix>,
     pub(super) mean: Matrix,
     /// The subspace that the metric is sought in: coordinates x directions, orthonormal.
     pub(super) basis: Option<Matrix>,
@@ -132,6 +133,8 @@ pub(super) struct Outer<'a> {
     pub(super) certificate: Option<Certificate>,
     /// Where `c` is to rise to `c_max`.
     pub(super) climb: Option<Climb>,
+    /// Where the largest gain under a limit of the diameter is sought.
+    pub(super) limit: Option<Limit>,
     /// Many points in an order that was compact under the metric at one of the last looks, and how many looks there were.
     pub(super) order: Option<Compact>,
     looks: usize,
@@ -150,7 +153,7 @@ pub(crate) fn solve(
     inner: &mut dyn Inner,
     observer: &mut dyn Observer,
 ) -> Result<Solution> {
-    let mut outer = Outer::begin(cloud, settings, start, None, inner)?;
+    let mut outer = Outer::begin(cloud, settings, start, None, None, inner)?;
     outer.offered = true;
     let (status, iterations) = outer.run(inner, observer)?;
     Ok(outer.solution(status, iterations))
@@ -164,7 +167,7 @@ pub(crate) fn solve_rows(
     inner: &mut dyn Inner,
     observer: &mut dyn Observer,
 ) -> Result<Solution> {
-    let mut outer = Outer::begin(cloud, settings, None, Some(only), inner)?;
+    let mut outer = Outer::begin(cloud, settings, None, Some(only), None, inner)?;
     let (status, iterations) = outer.run(inner, observer)?;
     Ok(outer.solution(status, iterations))
 }
@@ -216,13 +219,14 @@ impl<'a> Outer<'a> {
                 ticks += 1;
                 observer.progress(&Progress { iteration: ticks, ..progress })
             };
-            let size = outer.best.objective;
+            let size = outer.limit.as_ref().map_or(outer.best.objective, Limit::size);
             let enough = |size: f64| enough_gradient(gap, settings.stop.tolerance, size);
             let task = Task { gradient: enough(settings.c), slack: enough(size), renewed, size };
             let slack = outer.enter(&used);
             let (done, told) =
                 inner.advance(Point { model: &model, x: &x, state: &mut outer.state }, &task, &mut tick)?;
             outer.leave(slack, &used);
+            outer.count_multipliers();
             iterations += done;
             halt = told.break_value();
             renewed = outer.look(inner)?;
@@ -253,13 +257,19 @@ impl<'a> Outer<'a> {
         settings: Settings,
         start: Option<&Matrix>,
         only: Option<&'a Matrix>,
+        limit: Option<Limit>,
         inner: &dyn Inner,
     ) -> Result<Self> {
         let p = cloud.x.cols();
         let mean = mean_pair(cloud, settings.variant);
-        let factor = first_factor(cloud, &settings, start)?;
+        let mut factor = first_factor(cloud, &settings, start)?;
+        if let Some(limit) = &limit {
+            let t = (limit.longest / longest(cloud, &settings, &factor)).sqrt();
+            factor.as_mut_slice().iter_mut().for_each(|v| *v *= t);
+        }
         let m = linalg::product_transposed(&factor, &factor);
         let (mut nothing, mut slack) = (Model::empty(settings.c, mean.clone()), Vec::new());
+        nothing.limit = limit.as_ref().map(|limit| limit.longest);
         if settings.slack == Slack::Instance {
             nothing.weight.clone_from(&cloud.weight);
             slack = first_slacks(cloud, &settings, &factor);
@@ -287,6 +297,7 @@ impl<'a> Outer<'a> {
             bound,
             certificate: None,
             climb: None,
+            limit,
             order: None,
             looks: 0,
             offered: false,
@@ -336,7 +347,7 @@ impl<'a> Outer<'a> {
     }
 
     /// The current metric's factor in all coordinates.
-    fn factor(&self) -> Matrix {
+    pub(super) fn factor(&self) -> Matrix {
         self.basis.as_ref().map_or_else(|| self.state.factor.clone(), |u| linalg::product(u, &self.state.factor))
     }
 
@@ -417,7 +428,8 @@ impl<'a> Outer<'a> {
         let (t, objective) = match self.only {
             Some(row) => {
                 let t = 2.0 / linalg::inner(row, &linalg::product_transposed(&factor, &factor));
-                (t, self.settings.c * t * found.longest)
+                let per_diameter = if self.limit.is_some() { 1.0 } else { self.settings.c };
+                (t, per_diameter * t * found.longest)
             }
             None => found.rescaled(self.settings.c, window),
         };
@@ -481,6 +493,11 @@ impl<'a> Outer<'a> {
             let lengths = self.model.lengths(x, &linalg::product_transposed(&factor, &factor)).push;
             climb.bound(self.cloud, &self.model, (lambda, &lengths), (&pull, &self.mean), self.settings.c)?;
         }
+        if self.limit.is_some() {
+            let lambda = own.unwrap_or_else(|| self.state.lambda.clone());
+            self.bound_gain(&lambda, &pull)?;
+            return Ok((push, pull));
+        }
         let multipliers = Multipliers { push: &push, total: lambda.iter().sum(), pull: &pull, most: 1.0 };
         let found = certify(&multipliers, &self.mean, self.settings.c, &self.cloud.reach())?;
         if found.value > self.bound {
@@ -543,7 +560,8 @@ impl<'a> Outer<'a> {
         let mut sums = Vec::new();
         if let Some(row) = self.only {
             // Its multiplier is half the objective at most.
-            sums.push((row.clone(), self.model.sums.first().map_or(self.best.objective, |s| s.1)));
+            let cap = if self.limit.is_some() { 1.0 } else { self.best.objective };
+            sums.push((row.clone(), self.model.sums.first().map_or(cap, |s| s.1)));
         }
         if below_weight > NO_WEIGHT {
             below.as_mut_slice().iter_mut().for_each(|v| *v /= below_weight);

@@ -10,6 +10,8 @@ use serde::{Deserialize, Serialize};
 
 /// Margins that are tight but for the gap, within these limits, have a row.
 const MARGINS: (f64, f64) = (0.02, 0.5);
+/// The same under a limit of the diameter, as parts of it.
+const MARGINS_LIMITED: (f64, f64) = (0.02, 0.1);
 /// The first slacks are half of what the worst margin lacks: so often they are lowered where none is tight.
 const LOWERED: usize = 3;
 /// Of the pairs of a point within a tile, so many of the tightest are listed.
@@ -245,7 +247,10 @@ impl Outer<'_> {
     /// With a slack per row: evaluates the metric on all pairs, and renews the rows.
     pub(super) fn look_at_rows(&mut self, factor: &Matrix) -> bool {
         let gap = relative_gap(self.best.objective, self.bound);
-        let margin = gap.clamp(MARGINS.0, MARGINS.1);
+        let margin = match &self.limit {
+            Some(limit) => limit.longest * gap.clamp(MARGINS_LIMITED.0, MARGINS_LIMITED.1),
+            None => gap.clamp(MARGINS.0, MARGINS.1),
+        };
         let embedding = Embedding::new(self.cloud, factor);
         self.arrange(factor);
         let query = self.query().knowing(self.known_lengths(&embedding));
@@ -253,7 +258,10 @@ impl Outer<'_> {
         let found = tight_of(points, factor, &self.state.slack, margin, &query);
         let slack = found.feasible(&self.state.slack, &self.cloud.weight);
         let loss: f64 = slack.iter().zip(&self.cloud.weight).map(|(s, w)| s * w).sum();
-        let objective = self.settings.c * found.longest + loss;
+        let objective = match &self.limit {
+            Some(limit) => limit.diameter_per_gain(loss, found.longest),
+            None => self.settings.c * found.longest + loss,
+        };
         if objective < self.best.objective {
             self.best = Best { objective, diameter: found.longest, factor: factor.clone(), slack };
         }
@@ -284,6 +292,12 @@ impl Outer<'_> {
         let sides = Metric::new(Matrix::identity(self.cloud.x.cols()))?;
         Ok(Certificate { pairs, mean, ..Certificate::nothing(sides) })
     }
+}
+
+/// The longest of the pairs that bound the diameter.
+pub(super) fn longest(cloud: &Cloud, settings: &Settings, factor: &Matrix) -> f64 {
+    let query = Query { beyond: Beyond::Part(1.0), most: 1, ..Query::plain(settings.variant.bounding()) };
+    tight(cloud, &Embedding::new(cloud, factor), &vec![2.0; cloud.len()], 0.0, &query).longest
 }
 
 /// Slacks that are feasible for a metric, and not too large.
