@@ -82,11 +82,10 @@ pub(super) fn read(shared: &Shared, tensors: &Tensors<'_>) -> Result<Certificate
     Ok(certificate)
 }
 
-/// Two rows, a yes or no, and a number each.
-fn listed(
-    tensors: &Tensors<'_>,
-    (pairs, numbers): (&str, &str),
-) -> Result<Option<Vec<(usize, usize, bool, f64)>>, String> {
+/// Two rows, a yes or no, and a number.
+type Numbered = (usize, usize, bool, f64);
+
+fn listed(tensors: &Tensors<'_>, (pairs, numbers): (&str, &str)) -> Result<Option<Vec<Numbered>>, String> {
     let (Some((shape, codes)), Some(values)) = (tensors.codes(pairs)?, tensors.vector(numbers)?) else {
         return Ok(None);
     };
