@@ -17,7 +17,7 @@ use std::path::PathBuf;
 Examples:
   lipmetric fit --data echo --method lip-d --certificate --model echo.lip
   lipmetric verify echo.lip
-  lipmetric fit rows.csv --pairs pairs.csv --certificate --model pairs.lip
+  lipmetric fit --data echo --method lip-pairs --certificate --model pairs.lip
   lipmetric verify pairs.lip --json")]
 pub(crate) struct Args {
     /// The model, as `lipmetric fit --certificate --model` wrote it
