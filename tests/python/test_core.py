@@ -208,6 +208,16 @@ def test_wrong_input_is_refused_by_name(two):
         lipmetric.fit(X, y, "nn").radii(X, norm="linf")
 
 
+@pytest.mark.filterwarnings("ignore:lip")
+def test_a_time_limit_before_c_max_is_known_leaves_a_model():
+    X = np.random.default_rng(0).normal(size=(150, 60))
+    y = np.arange(150) % 2
+    for method, slack in [("lip-i", "pair"), ("lip-d", "instance"), ("lip", "pair")]:
+        model = lipmetric.fit(X, y, method, slack=slack, time_limit=1e-3)
+        assert model.status == "time_limit" and model.outcome["notes"], (method, slack)
+        assert len(model.predict(X)) == 150
+
+
 def test_a_callback_sees_every_step_and_may_end_the_fit(two):
     X, y = two
     seen = []

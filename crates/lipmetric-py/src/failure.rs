@@ -15,6 +15,7 @@ pub(crate) fn raise(error: Error) -> PyErr {
             "the fit was ended, by the callback or the time limit, before there was anything to return",
         ),
         Error::Numerical { .. } => PyArithmeticError::new_err(error.to_string()),
+        Error::TimeLimit(text) => PyRuntimeError::new_err(text),
         other => PyValueError::new_err(other.to_string()),
     }
 }

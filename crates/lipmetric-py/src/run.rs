@@ -179,7 +179,8 @@ impl<T> Watched<T> {
 }
 
 impl Watched<lipmetric::Model> {
-    /// The model. Where Ctrl-C or the listener raised something, the best model so far is the exception's `model`. After Ctrl-C
+    /// The model; of a fit whose time was up before it had a result, what `stopped` makes of the best metric that was offered.
+    /// Where Ctrl-C or the listener raised something, the best model so far is the exception's `model`. After Ctrl-C
     /// there is always one: of a fit that was not waited for, or that had no result yet, it is what `stopped` makes of the best metric
     /// that was offered, and the exception's `note` says what that is.
     pub(crate) fn model(
@@ -188,7 +189,11 @@ impl Watched<lipmetric::Model> {
         stopped: impl FnOnce((Halt, Option<Metric>)) -> PyResult<lipmetric::Model>,
     ) -> PyResult<Model> {
         let Some(error) = self.raised else {
-            return self.result.map_err(raise).map(|model| Model::fitted(model, self.history));
+            let model = match self.result {
+                Err(Error::TimeLimit(_)) => stopped((Halt::TimeLimit, self.best))?,
+                result => result.map_err(raise)?,
+            };
+            return Ok(Model::fitted(model, self.history));
         };
         let value = error.value(py);
         let model = match self.result {

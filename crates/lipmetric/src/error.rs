@@ -35,6 +35,9 @@ pub enum Error {
     /// The user gave up.
     #[error("interrupted")]
     Interrupted,
+    /// The time was up before there was anything to return.
+    #[error("{0}")]
+    TimeLimit(String),
     /// A computation could not be carried through.
     #[error("numerical failure in {place}: {message}")]
     Numerical {
@@ -54,6 +57,12 @@ impl Error {
     /// A [`Error::Data`].
     pub fn data(message: impl Into<String>) -> Self {
         Self::Data(message.into())
+    }
+
+    /// The time was up before it was known where the metric becomes zero.
+    pub(crate) fn before_c_max() -> Self {
+        let told = "the time limit was reached before c_max was computed; give the parameter `c` instead, or more time";
+        Self::TimeLimit(told.to_owned())
     }
 
     /// A [`Error::Shape`].

@@ -193,8 +193,10 @@ pub(super) fn fit(
         };
         let model = match fitted {
             Ok(model) => model,
-            // Interrupted before there was anything to keep.
-            Err(lipmetric::Error::Interrupted) => instead(spare.take(), clock.halt(), None)?,
+            // Ended before there was anything to keep.
+            Err(lipmetric::Error::Interrupted | lipmetric::Error::TimeLimit(_)) => {
+                instead(spare.take(), clock.halt(), None)?
+            }
             Err(e) => return Err(e.into()),
         };
         if news_of_early_end(&model) {

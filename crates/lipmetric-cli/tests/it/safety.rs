@@ -216,6 +216,23 @@ fn a_time_limit_holds_where_the_first_step_takes_longer() {
 }
 
 #[test]
+fn a_time_limit_before_c_max_is_known_leaves_a_model() {
+    let room = Room::new();
+    // So many features are for the method of multipliers.
+    let row =
+        |i: usize| (0..40).map(|j| format!("{},", (i * (j + 3) * 7919) % 101)).collect::<String>() + ["u", "v"][i % 2];
+    let names: String = (0..40).map(|j| format!("f{j},")).collect();
+    room.write("a.csv", format!("{names}y\n{}\n", (0..120).map(row).collect::<Vec<_>>().join("\n")));
+    for (method, slack) in [("lip", "pair"), ("lip-i", "pair"), ("lip-d", "instance"), ("lip", "instance")] {
+        let fit = ["fit", "a.csv", "--method", method, "--slack", slack, "--time-limit", "0.001", "--model", "m.lip"];
+        let error = room.fails(4, &fit);
+        assert!(error.contains("stopped at the time limit; the best result so far was written"), "{method}: {error}");
+        room.ok(&["predict", "m.lip", "a.csv"]);
+        std::fs::remove_file(room.path("m.lip")).unwrap();
+    }
+}
+
+#[test]
 fn many_columns_are_matched_by_name_in_no_time() {
     let room = Room::new();
     let names: Vec<String> = (0..20_000).map(|j| format!("c{j}")).collect();

@@ -86,12 +86,7 @@ impl Plain {
         }
         match self.ceiling(&space, observer)? {
             Ceiling { value, known: true } => Ok(value),
-            Ceiling { .. } => Err(Error::Numerical {
-                place: "c_max",
-                message:
-                    "the time limit was reached before c_max was computed; give the parameter `c` instead, or more time"
-                        .to_owned(),
-            }),
+            Ceiling { .. } => Err(Error::before_c_max()),
         }
     }
 

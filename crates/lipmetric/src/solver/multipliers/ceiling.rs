@@ -73,12 +73,7 @@ pub(crate) fn ceiling(
 fn told(status: Status) -> Result<()> {
     match status {
         Status::Interrupted => Err(Error::Interrupted),
-        Status::TimeLimit => Err(Error::Numerical {
-            place: "c_max",
-            message:
-                "the time limit was reached before c_max was computed; give the parameter `c` instead, or more time"
-                    .to_owned(),
-        }),
+        Status::TimeLimit => Err(Error::before_c_max()),
         _ => Ok(()),
     }
 }
