@@ -83,6 +83,11 @@ impl CertifiedArgs {
         Ok(Some(Certification::new(self.asked()?, self.radius.clone())?))
     }
 
+    /// Whether it is measured in the learned metric.
+    pub(crate) fn is_learned(&self) -> bool {
+        self.radius_space == SpaceChoice::Learned
+    }
+
     /// In words: `l2 on the prepared features`.
     pub(crate) fn describe(&self) -> String {
         let place = match self.radius_space {

@@ -165,7 +165,12 @@ fn judge_model(args: &Args, (path, predictor): (&std::path::Path, Predictor), se
     let mut predicted: Vec<(u32, f64)> = Vec::new();
     let mut shares: Vec<f64> = Vec::new();
     // For a page, radii are told where there are some.
-    let mut curve = args.pages.wanted() || !args.certified.radius.is_empty();
+    let remedy = "use `--radius-space learned`, which by this distance is the same";
+    let room = memory::check_model(predictor.model(), args.data.max_memory(), ("--radius", remedy));
+    let mut curve = !args.certified.radius.is_empty() || (args.pages.wanted() && room.is_ok());
+    if !args.certified.radius.is_empty() && !args.certified.is_learned() {
+        room?;
+    }
     while let Some(batch) = labelled_batch(args, schema, &mut stream, session)? {
         let labels = schema.labels_as(&batch, &classes)?;
         classes = labels.classes().to_vec();

@@ -1,6 +1,7 @@
 use super::shared::{NamedArgs, RowArgs};
 use crate::failure::{Failure, Result};
 use crate::input::KeepArgs;
+use crate::memory;
 use crate::outputs;
 use crate::session::Session;
 use clap::ValueEnum;
@@ -100,6 +101,10 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
     };
     for file in maps.iter().flat_map(|(json, npy)| [json, npy]).chain([&args.output]) {
         outputs::check("--output", file, &[data.path(), Some(&path)])?;
+    }
+    if maps.is_some() {
+        let remedy = "write the vectors to standard output, `-o -`, where no map stands beside them";
+        memory::check_model(&model, data.max_memory(), ("--output", remedy))?;
     }
     let mut options = VectorOptions::new(model.metric.rank());
     options.ids = args.id.is_some();

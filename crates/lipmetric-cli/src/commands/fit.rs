@@ -212,6 +212,9 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
     }
     let foreseen = recipe.foresee(&data);
     memory::check(&foreseen, args.rows.data.max_memory(), &table.origin)?;
+    if args.pages.wanted() {
+        memory::check_page(foreseen.features, args.rows.data.max_memory())?;
+    }
     let (bytes, written) = (8 * foreseen.rows * foreseen.features, args.model.is_some() && !args.without_rows);
     let limit = limit.map(|l| l.leaving_time_to_write(bytes, written, &watch));
     let origin = origin::of(&data);

@@ -5,6 +5,7 @@ use super::shared::needs_classes;
 use super::sparse;
 use super::suspects::Suspects;
 use crate::failure::{Failure, Result};
+use crate::memory;
 use crate::method::options::{self, Given};
 use crate::output::{self, Align, TextTable, counted, short};
 use crate::outputs;
@@ -103,6 +104,7 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
         outputs::check("--output", output, &[Some(&args.model)])?;
     }
     if args.pages.wanted() {
+        memory::check_page(stored.model.metric.features(), None)?;
         if stored.model.task != Task::Pairs {
             needs_classes(&stored.model, "--report, --plots")?;
         }
@@ -113,6 +115,10 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
     }
     if args.spec {
         return show(args, &output::json(&stored.model.spec)?);
+    }
+    if args.matrix || args.factor || args.json {
+        let asked = ("--matrix, --factor, --json", "its elements are 1 on the diagonal and 0 elsewhere");
+        memory::check_model(&stored.model, None, asked)?;
     }
     if args.matrix {
         return show(args, &matrix_csv(&stored.model, &stored.model.metric.matrix(), true)?);

@@ -1,6 +1,7 @@
 use super::shared::{LabelledArgs, line_up, needs_classes};
 use crate::failure::Result;
 use crate::input::PrepareArgs;
+use crate::memory;
 use crate::output::{self, Align, TextTable, short};
 use crate::pages::{self, PageArgs};
 use crate::session::Session;
@@ -96,6 +97,7 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
     let function =
         values.map(|values| of_function(&metric, &x, &labels, &values, &report, args.report.delta)).transpose()?;
     if args.pages.wanted() {
+        memory::check_page(x.cols(), args.rows.data.max_memory())?;
         let mut rows = TrainingRows::new(x, labels);
         rows.lines.clone_from(&table.lines);
         let view = RowsView::of(&rows, &metric, &names)?;

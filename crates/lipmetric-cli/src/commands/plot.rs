@@ -2,6 +2,7 @@ use super::seen::Seen;
 use super::shared::{line_up, needs_classes};
 use crate::failure::{Failure, Result};
 use crate::input::{DataArgs, RoleArgs};
+use crate::memory;
 use crate::outputs;
 use crate::session::Session;
 use lipmetric::data::Table;
@@ -56,6 +57,7 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
     let mut rows = TrainingRows::new(model.preparation.read(&table, Unseen::Error)?, labels);
     rows.lines.clone_from(&table.lines);
     let from = model.training.as_ref().map_or(&rows.x, |training| &training.x);
+    memory::check_page(rows.x.cols(), args.data.max_memory())?;
     let class = |(name, rows): (&String, usize)| ClassView { name: name.clone(), rows };
     let view = ModelView {
         source: table.origin.clone(),

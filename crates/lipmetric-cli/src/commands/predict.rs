@@ -4,6 +4,7 @@ use super::shared::{BatchArgs, RowArgs};
 use super::sparse;
 use crate::failure::{Failure, Result};
 use crate::input::DataArgs;
+use crate::memory;
 use crate::radius::NormArgs;
 use crate::session::Session;
 use clap::ValueEnum;
@@ -134,6 +135,9 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
         ));
     }
     check(args, &mut model.classifier)?;
+    if args.radius.is_some() || args.counterfactual {
+        memory::check_model(&model, data.max_memory(), ("--radius, --counterfactual", "leave them out"))?;
+    }
     let predictor = Predictor::new(model)?;
     let explainer = args.neighbours.map(|n| Explainer::new(predictor.model(), n)).transpose()?;
     args.batches.out.run((&path, &data), &args.rows, predictor.model(), PREDICTION, session, |batch| {

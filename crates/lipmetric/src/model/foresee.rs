@@ -1,5 +1,5 @@
 use super::Recipe;
-use crate::method::Spec;
+use crate::method::{MetricKind, Spec};
 use crate::prepare::Dataset;
 
 /// How large a fit will be.
@@ -21,6 +21,9 @@ const COPIES: u64 = 4;
 
 /// Matrices of a row and a column per feature that a method with a matrix of its own holds at once.
 const SQUARES: u64 = 3;
+
+/// Distances that have such a matrix however few rows there are; the choice tries them where features are few, or by name.
+const SQUARE: [MetricKind; 2] = [MetricKind::Within, MetricKind::LipLocal];
 
 impl Recipe<'_> {
     /// How large the fit of all rows of a data set will be. Nothing is computed.
@@ -49,10 +52,25 @@ impl Foreseen {
         // The others work in as many coordinates as there are rows, if those are fewer.
         let side = match spec {
             Spec::Euclidean(_) => 0,
-            Spec::Auto(_) | Spec::Lip(_) | Spec::LipLocal(_) => p,
+            Spec::Auto(auto) if auto.metrics.iter().any(|m| SQUARE.contains(m)) => p,
+            Spec::Lip(_) | Spec::LipLocal(_) => p,
             _ => p.min(n),
         };
         let bytes = table.saturating_add(p.saturating_mul(side).saturating_mul(8 * SQUARES));
         Self { rows, features, pairs: n.saturating_mul(n.saturating_sub(1)) / 2, bytes }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::method::Auto;
+
+    #[test]
+    fn a_choice_of_few_rows_needs_no_matrix_of_the_features_unless_a_distance_that_has_one_is_named() {
+        let bytes = |auto: Auto| Foreseen::of(&auto.into(), 4, 100_000).bytes;
+        assert!(bytes(Auto::new()) < 100 << 20);
+        assert!(bytes(Auto::new().metrics(vec![MetricKind::Agop])) < 100 << 20);
+        assert!(bytes(Auto::new().metrics(vec![MetricKind::LipLocal])) > 100 << 30);
     }
 }

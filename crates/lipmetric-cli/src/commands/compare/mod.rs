@@ -11,6 +11,7 @@ mod table;
 use super::shared::SplitArgs;
 use crate::failure::{Failure, Result};
 use crate::input::{PrepareArgs, ReadArgs, RoleArgs, TaskArgs};
+use crate::memory;
 use crate::output;
 use crate::outputs;
 use crate::pages::{self, PageArgs};
@@ -192,6 +193,7 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
                 .reduced_to(column.dims(&args.all.prediction)),
         })
         .collect();
+    foresee(&entries, &subjects, args.reading.max_memory)?;
     let protocol = args.splits.protocol();
     let supervisor = session.supervisor("fits", limit);
     // Once there are splits to show, a fit that is in the middle of a step is waited for.
@@ -312,6 +314,14 @@ fn reference(args: &Args, methods: &[Column]) -> Result<usize> {
             Failure::Usage(format!("--against: `{name}` is none of the columns {}", known.join(", ")))
         }),
     }
+}
+
+/// Refuses what would not find room in memory, before the work.
+fn foresee(entries: &[Entry<'_>], subjects: &[Dataset], limit: Option<u64>) -> Result {
+    for (subject, entry) in subjects.iter().flat_map(|s| entries.iter().map(move |e| (s, e))) {
+        memory::check(&entry.recipe.foresee(subject), limit, &format!("{}, {}", subject.name, entry.name))?;
+    }
+    Ok(())
 }
 
 fn subjects(args: &Args, session: &Session) -> Result<Vec<Dataset>> {
