@@ -40,6 +40,32 @@ fn a_row_number_is_not_a_feature() {
 }
 
 #[test]
+fn a_row_number_is_not_a_feature_where_rows_were_shuffled_either() {
+    let room = Room::new();
+    let table = |name: &str, number: &dyn Fn(usize) -> usize| -> String {
+        let rows: String =
+            (0..40).map(|i| format!("{},{},{}\n", number(i), i * 7 % 11, if i < 20 { "a" } else { "b" })).collect();
+        format!("{name},x,y\n{rows}")
+    };
+    // A permutation; a part of a table with an index, as a split leaves it; an index that begins anew.
+    let (shuffled, part, anew) = (|i| 17 * i % 40, |i| 3 * (17 * i % 40), |i| i % 13);
+    for (name, number, says) in [
+        ("id", &shuffled as &dyn Fn(usize) -> usize, "`id` numbers the rows (0 to 39): it is left out"),
+        ("", &shuffled, "`x1` numbers the rows (0 to 39): it is left out"),
+        ("", &part, "`x1` numbers the rows (0 to 117): it is left out"),
+        ("", &anew, "`x1` holds whole numbers and has no name"),
+        ("patient_id", &part, "`patient_id` has another whole number on each row"),
+        ("rank", &shuffled, "`rank` has another whole number on each row"),
+    ] {
+        room.write("a.csv", table(name, number));
+        let report = notes(&room, &["fit", "a.csv", "--method", "nn", "--model", "m.lip"]);
+        assert!(report.contains(says), "{name}: {report}");
+        let out = says.contains("left out");
+        assert_eq!(room.json(&["inspect", "m.lip", "--json"])["p"], if out { 1 } else { 2 }, "{name}");
+    }
+}
+
+#[test]
 fn judging_a_model_on_its_own_rows_is_said_to_be_no_estimate() {
     let room = Room::new();
     room.ok(&["fit", "--data", "echo", "--method", "nn", "--k", "1", "--model", "m.lip"]);

@@ -29,26 +29,32 @@ pub(super) fn of_numbers(table: &Table, at: usize, values: &[f64]) -> Suspicion 
     if !values.iter().all(whole) {
         return Suspicion::None;
     }
-    let (first, last) = (values[0], values[values.len() - 1]);
-    if values.windows(2).all(|w| w[1] - w[0] == 1.0) {
-        return if is_unnamed(table, at) || is_name_of_a_number(name) {
-            Suspicion::Certain(format!(
-                "column `{name}` numbers the rows ({first} to {last}): it is left out; `kind = {name}=numeric` keeps it"
-            ))
-        } else {
-            Suspicion::Perhaps(format!(
-                "column `{name}` counts up with the rows ({first} to {last}), as a row number would; leave it out with \
-                 `ignore = {name}` if it is one"
-            ))
-        };
-    }
     let mut sorted = values.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
+    let (least, most) = (sorted[0], sorted[sorted.len() - 1]);
     let distinct = sorted.windows(2).all(|w| w[0] < w[1]);
-    let consecutive = distinct && sorted[sorted.len() - 1] - sorted[0] == (sorted.len() - 1) as f64;
-    if consecutive || (distinct && is_name_of_a_number(name)) {
+    let consecutive = distinct && most - least == (sorted.len() - 1) as f64;
+    let (unnamed, called) = (is_unnamed(table, at), is_name_of_a_number(name));
+    if (consecutive && called) || (distinct && unnamed) {
+        return Suspicion::Certain(format!(
+            "column `{name}` numbers the rows ({least} to {most}): it is left out; `kind = {name}=numeric` keeps it"
+        ));
+    }
+    if values.windows(2).all(|w| w[1] - w[0] == 1.0) {
+        return Suspicion::Perhaps(format!(
+            "column `{name}` counts up with the rows ({least} to {most}), as a row number would; leave it out with \
+             `ignore = {name}` if it is one"
+        ));
+    }
+    if consecutive || (distinct && called) {
         return Suspicion::Perhaps(format!(
             "column `{name}` has another whole number on each row, as an identifier would; leave it out with \
+             `ignore = {name}` if it is one"
+        ));
+    }
+    if unnamed {
+        return Suspicion::Perhaps(format!(
+            "column `{name}` holds whole numbers and has no name, as an index that a program has written; leave it out with \
              `ignore = {name}` if it is one"
         ));
     }
