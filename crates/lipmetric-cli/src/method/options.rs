@@ -86,12 +86,21 @@ pub(crate) fn in_flags(message: &str) -> String {
         } else if let Some((name, value)) = name.split_once(" = ") {
             match name {
                 "feature" => parts[at] = format!("{BUILD} {value}"),
-                name if known(name) => parts[at] = format!("{} {value}", flag_of(name)),
+                name if known(name) => parts[at] = format!("{} {}", flag_of(name), pasteable(value)),
                 _ => {}
             }
         }
     }
     parts.join("`")
+}
+
+/// A value as a shell takes it for one word.
+fn pasteable(value: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "_-.,=/:%+@^".contains(c);
+    if !value.is_empty() && value.chars().all(plain) {
+        return value.to_owned();
+    }
+    format!("'{}'", value.replace('\'', r"'\''"))
 }
 
 /// A call of the libraries, `name(argument)`, as the command that makes it.
@@ -353,7 +362,8 @@ mod tests {
             ("use `slack = pair`, or `solver = exact`", "use `--slack pair`, or `--solver exact`"),
             ("the parameter `label` names it", "`--label` names it"),
             ("raise the parameter `max_iterations`", "raise `--max-iter`"),
-            ("leave it out with `ignore = a b`", "leave it out with `--ignore a b`"),
+            ("leave it out with `ignore = a b`", "leave it out with `--ignore 'a b'`"),
+            ("say `missing = #N/A,it's`", r"say `--missing '#N/A,it'\''s'`"),
             ("insist with `kind = zip=category`", "insist with `--kind zip=category`"),
             ("column `slack` has `x = y`, and `tolerance", "column `slack` has `x = y`, and `tolerance"),
             ("fit it again with the parameter `certificate`", "fit it again with `--certificate`"),

@@ -196,6 +196,57 @@ fn all_problems_of_a_table_are_told_at_once_with_a_line_to_paste() {
 }
 
 #[test]
+fn labels_that_are_missing_are_told_together_with_columns_that_cannot_be_read() {
+    let room = Room::new();
+    let row = |i: usize| format!("2024-01-{:02},{i},{}\n", i % 28 + 1, ["u", "v", ""][i % 3]);
+    room.write("a.csv", format!("day,b,y\n{}", (0..30).map(row).collect::<String>()));
+    let error = room.fails(3, &["fit", "a.csv"]);
+    assert!(error.contains("--ignore day") && error.contains("missing in 10 of 30 rows"), "{error}");
+    assert!(error.contains("`--skip-unlabelled`"), "{error}");
+    room.ok(&["fit", "a.csv", "--ignore", "day", "--skip-unlabelled", "--method", "nn"]);
+}
+
+#[test]
+fn words_that_stand_for_nothing_are_no_categories() {
+    let room = Room::new();
+    let row =
+        |i: usize| format!("{},{},{}\n", i * 7 % 11, ["#N/A", "None", "-", "<NA>", "3", "4"][i % 6], ["u", "v"][i % 2]);
+    room.write("a.csv", format!("a,b,y\n{}", (0..30).map(row).collect::<String>()));
+    let error = room.fails(3, &["fit", "a.csv"]);
+    assert!(error.contains("line 2, column `b`: `#N/A` seems to stand for a missing value"), "{error}");
+    assert!(error.contains("say `--missing '#N/A,None,-,<NA>'`"), "{error}");
+    room.ok(&["fit", "a.csv", "--missing", "#N/A,None,-,<NA>", "--method", "nn"]);
+    // With another problem in the table both are in the line to paste.
+    let row = |i: usize| format!("2024-01-{:02},{},{}\n", i % 28 + 1, ["None", "2", "3"][i % 3], ["u", "v"][i % 2]);
+    room.write("b.csv", format!("day,b,y\n{}", (0..30).map(row).collect::<String>()));
+    let error = room.fails(3, &["fit", "b.csv"]);
+    assert!(error.contains("leave the others out: `--missing None` `--ignore day`"), "{error}");
+    // A cell that may stand for anything.
+    room.write("c.csv", "a,y\n1,u\n2,v\noops,u\n4,v\n");
+    assert!(room.fails(3, &["fit", "c.csv"]).contains("or say `--missing oops` if it stands for a missing value"));
+}
+
+#[test]
+fn the_line_to_paste_reads_a_table_of_decimal_commas_and_is_one_for_a_shell() {
+    let room = Room::new();
+    // Points between thousands alone, which a number with a fraction of three digits has as well.
+    let row = |i: usize| format!("{},5;{}.{:03};{},25;{}\n", i % 7, 20 + i, i * 37 % 1000, i % 5, ["u", "v"][i % 2]);
+    room.write("a.csv", format!("a;pay;b;y\n{}", (0..30).map(row).collect::<String>()));
+    let error = room.fails(3, &["fit", "a.csv"]);
+    assert!(
+        error.contains("to read all of them: `--decimal ,` `--thousands .` (`20.000` in column `pay` is then 20000)"),
+        "{error}"
+    );
+    room.ok(&["fit", "a.csv", "--decimal", ",", "--thousands", ".", "--method", "nn"]);
+    // Commas separate the cells, so that nothing is recognised; names with blanks and commas.
+    let row = |i: usize| format!("\"{},5\",\"{},25\",p{i},q{i},{}\n", i % 7, i % 5, ["u", "v"][i % 2]);
+    room.write("b.csv", format!("a,b,who is,\"at, or near\",y\n{}", (0..30).map(row).collect::<String>()));
+    let error = room.fails(3, &["fit", "b.csv"]);
+    assert!(error.contains("leave the others out: `--decimal ,` `--ignore 'who is,4'`"), "{error}");
+    room.ok(&["fit", "b.csv", "--decimal", ",", "--ignore", "who is,4", "--method", "nn"]);
+}
+
+#[test]
 fn columns_that_are_new_or_absent_are_told_together_with_what_may_have_been_meant() {
     let room = Room::new();
     room.write("a.csv", "age,chol,y\n1,2,u\n3,4,v\n5,7,u\n");

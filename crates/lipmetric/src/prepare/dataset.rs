@@ -54,7 +54,7 @@ impl Dataset {
                 table = &kept;
             }
         }
-        let (schema, columns, mut notes) = Schema::infer_noted(table, roles)?;
+        let (schema, columns, mut notes) = Schema::infer_noted(table, roles).map_err(|e| with_gaps(e, table, roles))?;
         let labels = match roles.task {
             Task::Regression => {
                 let targets = schema.targets(table)?;
@@ -122,6 +122,20 @@ impl Dataset {
     pub fn named(mut self, name: impl Into<String>) -> Self {
         self.name = name.into();
         self
+    }
+}
+
+/// What is wrong with columns, and that labels are missing as well.
+fn with_gaps(error: Error, table: &Table, roles: &Roles) -> Error {
+    let (Error::Data(told), Ok(label)) = (&error, roles.label_in(table)) else { return error };
+    let is_missing = |i: &usize| roles.notation.is_missing(&cell_text(&table.columns[label].values, *i));
+    match (0..table.rows()).filter(is_missing).count() {
+        0 => error,
+        gaps => Error::data(format!(
+            "{told}\nthe label is missing in {gaps} of {} rows: fill it in, remove these rows, or leave them out with the parameter \
+             `skip_unlabelled`",
+            table.rows()
+        )),
     }
 }
 

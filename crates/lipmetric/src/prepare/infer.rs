@@ -133,7 +133,7 @@ impl Schema {
             let (encoding, cells) = match read(table, column, kind, &notation) {
                 Ok(read) => read,
                 Err(problem) => {
-                    problems.push((column.name.as_str(), problem));
+                    problems.push((at, problem));
                     continue;
                 }
             };
@@ -154,7 +154,11 @@ impl Schema {
             let index = at - usize::from(label.is_some_and(|label| at > label));
             features.push(Feature { name: column.name.clone(), index, encoding });
         }
-        refuse_all(table, problems)?;
+        let others: Vec<(usize, Option<Kind>)> = (0..table.columns.len())
+            .filter(|at| Some(*at) != label && !out.contains(at))
+            .map(|at| (at, kinds.get(&at).copied()))
+            .collect();
+        refuse_all(table, problems, &others, &notation)?;
         if features.is_empty() {
             return Err(Error::data(format!(
                 "{}: no feature columns: the only columns are the label and ignored ones",
@@ -192,52 +196,102 @@ impl Roles {
 /// At most so many columns are listed that cannot be used.
 const MOST_LISTED: usize = 20;
 
-/// Why a column cannot be used as it is.
-struct Problem {
-    told: Error,
-    /// The mark between thousands that would mend it.
-    thousands: Option<char>,
-}
-
-impl From<Error> for Problem {
-    fn from(told: Error) -> Self {
-        Self { told, thousands: None }
-    }
-}
-
-/// Tells everything that is wrong with a table at once.
-fn refuse_all(table: &Table, mut problems: Vec<(&str, Problem)>) -> Result<()> {
+/// Tells everything that is wrong with a table at once. `columns` are all that could be features.
+fn refuse_all(
+    table: &Table,
+    mut problems: Vec<(usize, Error)>,
+    columns: &[(usize, Option<Kind>)],
+    notation: &Notation,
+) -> Result<()> {
     match problems.len() {
         0 => Ok(()),
-        1 => Err(problems.remove(0).1.told),
+        1 => Err(problems.remove(0).1),
         found => {
             let lines: Vec<String> =
-                problems.iter().take(MOST_LISTED).map(|(_, problem)| format!("\n  {}", problem.told)).collect();
+                problems.iter().take(MOST_LISTED).map(|(_, problem)| format!("\n  {problem}")).collect();
             let more = found.saturating_sub(MOST_LISTED);
             let more = if more > 0 { format!("\n  and {more} more") } else { String::new() };
+            let bad: Vec<usize> = problems.iter().map(|(at, _)| *at).collect();
             Err(Error::data(format!(
                 "{}: {found} columns cannot be used as they are:{}{more}\n{}",
                 table.origin,
                 lines.concat(),
-                all_at_once(&problems)
+                all_at_once(table, bad, columns, notation)
             )))
         }
     }
 }
 
-/// What a person can say so that none of the problems is left.
-fn all_at_once(problems: &[(&str, Problem)]) -> String {
-    let mut marks: Vec<char> = problems.iter().filter_map(|(_, problem)| problem.thousands).collect();
-    marks.dedup();
-    let mark = if let [mark] = marks[..] { Some(mark) } else { None };
-    let out = problems.iter().filter(|(_, problem)| mark.is_none() || problem.thousands != mark);
-    let out: Vec<&str> = out.map(|(name, _)| *name).collect();
-    let ignore = format!("`ignore = {}`", out.join(","));
-    match mark.map(|mark| if mark == ' ' { "space".to_owned() } else { mark.to_string() }) {
-        None => format!("to leave all of them out: {ignore}"),
-        Some(mark) if out.is_empty() => format!("to read all of them: `thousands = {mark}`"),
-        Some(mark) => format!("to read what can be read, and leave the others out: `thousands = {mark}` {ignore}"),
+/// Marks of decimals and of thousands that numbers are usually written with.
+const USUAL_MARKS: [(char, Option<char>); 6] =
+    [('.', Some(',')), (',', None), (',', Some('.')), ('.', Some(' ')), ('.', Some('\'')), (',', Some(' '))];
+
+/// What a person can say so that none of the problems is left: how numbers are written, and which columns are left out.
+fn all_at_once(table: &Table, mut bad: Vec<usize>, columns: &[(usize, Option<Kind>)], notation: &Notation) -> String {
+    let texts = |at: &usize| match &table.columns[*at].values {
+        Values::Text(cells) => Look::words_for_nothing(cells.iter()),
+        Values::Number(_) => Vec::new(),
+    };
+    let mut nothing: Vec<String> = bad.iter().flat_map(texts).map(str::to_owned).collect();
+    nothing.sort_unstable();
+    nothing.dedup();
+    let missing = [&notation.missing[..], &nothing].concat();
+    let mut best = None;
+    let open = |(decimal, thousands): &(char, Option<char>)| {
+        (notation.decimal == '.' || notation.decimal == *decimal)
+            && (notation.thousands.is_none() || notation.thousands == *thousands)
+    };
+    let as_now = (notation.decimal, notation.thousands);
+    for (decimal, thousands) in [as_now].into_iter().chain(USUAL_MARKS.into_iter().filter(open)) {
+        let other = Notation { decimal, thousands, missing: missing.clone() };
+        let unread = |(at, kind): &&(usize, Option<Kind>)| read(table, &table.columns[*at], *kind, &other).is_err();
+        let left: Vec<usize> = columns.iter().filter(unread).map(|(at, _)| *at).collect();
+        if left.len() < bad.len() {
+            (bad, best) = (left, Some(other));
+        }
     }
+    // Commas separate names, so that one with a comma is told by its number.
+    let name = |&at: &usize| {
+        let name = &table.columns[at].name;
+        if name.contains(',') { (at + 1).to_string() } else { name.clone() }
+    };
+    let ignore = format!("`ignore = {}`", bad.iter().map(name).collect::<Vec<_>>().join(","));
+    let Some(best) = best else { return format!("to leave all of them out: {ignore}") };
+    let mut marks = Vec::new();
+    if best.decimal != notation.decimal {
+        marks.push(format!("`decimal = {}`", best.decimal));
+    }
+    if let Some(mark) = best.thousands.filter(|_| best.thousands != notation.thousands) {
+        marks.push(format!("`thousands = {}`", if mark == ' ' { "space".to_owned() } else { mark.to_string() }));
+    }
+    if !nothing.is_empty() {
+        marks.push(format!("`missing = {}`", missing.join(",")));
+    }
+    let marks = marks.join(" ");
+    let change = changed(table, columns, notation, &best);
+    if bad.is_empty() {
+        format!("to read all of them: {marks}{change}")
+    } else {
+        format!("to read what can be read, and leave the others out: {marks} {ignore}{change}")
+    }
+}
+
+/// A number that would be another one in another notation, in words.
+fn changed(table: &Table, columns: &[(usize, Option<Kind>)], notation: &Notation, other: &Notation) -> String {
+    let cells = |(at, _): &(usize, Option<Kind>)| match &table.columns[*at].values {
+        Values::Text(cells) => Some((&table.columns[*at].name, cells)),
+        Values::Number(_) => None,
+    };
+    for (name, cells) in columns.iter().filter_map(cells) {
+        for cell in cells.iter() {
+            if let (Some(now), Some(then)) = (notation.number(cell), other.number(cell))
+                && now != then
+            {
+                return format!(" (`{}` in column `{name}` is then {then})", excerpt(cell));
+            }
+        }
+    }
+    String::new()
 }
 
 fn refuse_empty(table: &Table) -> Result<()> {
@@ -248,14 +302,13 @@ fn refuse_empty(table: &Table) -> Result<()> {
 }
 
 /// What a column holds, by its content.
-fn guess(table: &Table, column: &Column, parsed: &Parsed<'_>) -> Result<Kind, Problem> {
+fn guess(table: &Table, column: &Column, parsed: &Parsed<'_>) -> Result<Kind> {
     let (odd, present) = (parsed.odd(), parsed.present());
     if odd.is_empty() || matches!(column.values, Values::Number(_)) {
         return Ok(Kind::Numeric);
     }
     let texts: Vec<Cow<'_, str>> = odd.iter().map(|&i| cell_text(&column.values, i)).collect();
-    let look = Look::of_all(texts.iter().map(AsRef::as_ref));
-    let told = match look {
+    let told = match Look::of_all(texts.iter().map(AsRef::as_ref)) {
         Some(look) => Some((0, look.remedy(&column.name))),
         None => parsed.points_beside_commas(&texts).or_else(|| Look::but_for_some(&texts)),
     };
@@ -267,7 +320,19 @@ fn guess(table: &Table, column: &Column, parsed: &Parsed<'_>) -> Result<Kind, Pr
             excerpt(&texts[at]),
             column.name
         ));
-        return Err(Problem { told, thousands: look.and_then(Look::thousands_alone) });
+        return Err(told);
+    }
+    let words = Look::words_for_nothing(texts.iter().map(AsRef::as_ref));
+    if odd.len() < present && texts.iter().all(|text| words.contains(&text.as_ref())) {
+        return Err(Error::data(format!(
+            "{}, column `{}`: `{}` seems to stand for a missing value, as the column's other cells are numbers: say `missing = {}`, or \
+             treat it as a category with `kind = {}=category`",
+            table.place(odd[0]),
+            column.name,
+            excerpt(&texts[0]),
+            words.join(","),
+            column.name
+        )));
     }
     let is_float = |i: &usize| cell_text(&column.values, *i).parse::<f64>().is_ok();
     if 2 * odd.len() < present || odd.iter().all(is_float) {
@@ -275,14 +340,15 @@ fn guess(table: &Table, column: &Column, parsed: &Parsed<'_>) -> Result<Kind, Pr
         let not = if is_float(&first) { "not a finite number" } else { "not a number" };
         return Err(Error::data(format!(
             "{}, column `{}`: `{}` is {not}, but {} of the column's {present} values are; correct the cell, \
-             or leave the column out with the parameter `ignore`, or treat it as a category with `kind = {}=category`",
+             or say `missing = {}` if it stands for a missing value, or leave the column out with the parameter `ignore`, or treat it as \
+             a category with `kind = {}=category`",
             table.place(first),
             column.name,
             excerpt(&cell_text(&column.values, first)),
             present - odd.len(),
+            excerpt(&cell_text(&column.values, first)),
             column.name
-        ))
-        .into());
+        )));
     }
     Ok(if parsed.is_words_of_truth() { Kind::Boolean } else { Kind::Category })
 }
@@ -300,15 +366,14 @@ fn refuse_identifier(table: &Table, column: &Column, levels: usize, present: usi
 }
 
 /// How a column is encoded, and its cells; `kind` where it was said what it holds.
-fn read(table: &Table, column: &Column, kind: Option<Kind>, notation: &Notation) -> Result<(Encoding, Cells), Problem> {
+fn read(table: &Table, column: &Column, kind: Option<Kind>, notation: &Notation) -> Result<(Encoding, Cells)> {
     let parsed = Parsed::new(table, column, notation);
     let present = parsed.present();
     if present == 0 {
         return Err(Error::data(format!(
             "{}: every value of column `{}` is missing; leave it out with `ignore = {}`",
             table.origin, column.name, column.name
-        ))
-        .into());
+        )));
     }
     let guessed = kind.is_none();
     let kind = kind.map_or_else(|| guess(table, column, &parsed), Ok)?;

@@ -2,6 +2,11 @@
 
 use crate::data::excerpt;
 
+/// What people and programs write where there is nothing, beside the empty cell, `NA`, `NaN`, `null` and `?`.
+const WORDS_FOR_NOTHING: [&str; 14] = [
+    "#N/A", "<NA>", "None", "nil", "-", "--", "\u{2013}", "\u{2014}", ".", "n.a.", "#VALUE!", "#DIV/0!", "#REF!", "\\N",
+];
+
 /// A way to write what is a number or a day in the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Look {
@@ -42,6 +47,17 @@ impl Look {
         })
     }
 
+    /// The different cells that people and programs write where there is nothing.
+    pub(super) fn words_for_nothing<'c>(cells: impl Iterator<Item = &'c str>) -> Vec<&'c str> {
+        let mut found: Vec<&str> = Vec::new();
+        for cell in cells.map(str::trim) {
+            if WORDS_FOR_NOTHING.iter().any(|word| cell.eq_ignore_ascii_case(word)) && !found.contains(&cell) {
+                found.push(cell);
+            }
+        }
+        found
+    }
+
     fn of(cell: &str) -> Option<Self> {
         if let Some(inner) = cell.strip_suffix('%') {
             return is_amount(inner).then_some(Self::Percent);
@@ -54,14 +70,6 @@ impl Look {
             return Some(Self::Date);
         }
         thousands(cell).map(Self::Thousands).or_else(|| is_decimal_comma(cell).then_some(Self::DecimalComma))
-    }
-
-    /// The mark between thousands, if to say it is all there is to do.
-    pub(super) fn thousands_alone(self) -> Option<char> {
-        match self {
-            Self::Thousands(mark) if mark != '.' => Some(mark),
-            _ => None,
-        }
     }
 
     /// What it is and what to do, in words for a message.
