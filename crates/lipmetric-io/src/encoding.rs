@@ -11,7 +11,7 @@ use crate::{Error, Result};
 pub enum Encoding {
     /// UTF-8, with or without a mark at its beginning.
     Utf8,
-    /// UTF-16; the mark at the beginning tells the order of the bytes, little-endian without one.
+    /// UTF-16; the mark at the beginning tells the order of the bytes. Without one it is little-endian, unless the first byte is zero.
     Utf16,
     /// ISO 8859-1: a byte is a character.
     Latin1,
@@ -39,6 +39,16 @@ const WINDOWS: [char; 32] = [
     '€', '\u{81}', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\u{8d}', 'Ž', '\u{8f}', '\u{90}', '‘', '’',
     '“', '”', '•', '–', '—', '˜', '™', 'š', '›', 'œ', '\u{9d}', 'ž', 'Ÿ',
 ];
+
+/// Whether bytes look like UTF-16 of mostly Latin letters: every other byte is zero, and the others are not.
+pub(crate) fn seems_wide(sample: &[u8]) -> bool {
+    /// So many bytes are enough to see it.
+    const SEEN: usize = 1024;
+    let seen = &sample[..sample.len().min(SEEN) & !1];
+    let zeros = |from: usize| seen.iter().skip(from).step_by(2).filter(|b| **b == 0).count();
+    let (even, odd, half) = (zeros(0), zeros(1), seen.len() / 2);
+    half >= 4 && even.min(odd) == 0 && 4 * even.max(odd) >= 3 * half
+}
 
 /// Bytes of another encoding, read as UTF-8.
 pub(crate) struct Decoded<R> {
@@ -80,8 +90,9 @@ impl<R: Read> Decoded<R> {
     fn decode_units(&mut self, text: &mut String, at_end: bool) -> io::Result<()> {
         if !self.begun && self.rest.len() >= 2 {
             self.begun = true;
-            self.big_endian = self.rest.starts_with(&[0xfe, 0xff]);
-            if self.big_endian || self.rest.starts_with(&[0xff, 0xfe]) {
+            let marked = self.rest.starts_with(&[0xfe, 0xff]);
+            self.big_endian = marked || self.rest[0] == 0;
+            if marked || self.rest.starts_with(&[0xff, 0xfe]) {
                 self.rest.drain(..2);
             }
         }
@@ -151,6 +162,17 @@ mod tests {
         for bytes in [&little, &big] {
             assert_eq!(decoded(bytes, Encoding::Utf16).unwrap(), text);
             assert!(decoded(&bytes[..bytes.len() - 1], Encoding::Utf16).is_err());
+            assert_eq!(
+                decoded(
+                    &"a,b\n"
+                        .encode_utf16()
+                        .flat_map(|u| if bytes == &big { u.to_be_bytes() } else { u.to_le_bytes() })
+                        .collect::<Vec<u8>>(),
+                    Encoding::Utf16
+                )
+                .unwrap(),
+                "a,b\n"
+            );
         }
         assert_eq!(decoded(b"gr\xf6\xdfe", Encoding::Latin1).unwrap(), "größe");
         assert_eq!(decoded(b"\x80 \x93x\x94", Encoding::Windows1252).unwrap(), "€ “x”");

@@ -42,6 +42,20 @@ pub(crate) fn kind(sample: &[u8]) -> Option<&'static str> {
     None
 }
 
+/// What an archive is that has the name of a text file; told by the names of members at its beginning.
+pub(crate) fn zip_called_text(sample: &[u8]) -> Option<&'static str> {
+    let holds = |name: &[u8]| sample.windows(name.len()).any(|w| w == name);
+    if !sample.starts_with(b"PK\x03\x04") || holds(b".npy") {
+        None
+    } else if holds(b"xl/") {
+        Some("an Excel workbook; save the sheet as CSV, to rename the file is not enough")
+    } else if holds(b"opendocument") || holds(b"content.xml") {
+        Some("an OpenDocument file; save the sheet as CSV, to rename the file is not enough")
+    } else {
+        Some("a zip archive; unpack it and name the table")
+    }
+}
+
 /// What the members of a zip archive without arrays are.
 pub(crate) fn zip_kind(names: &[String]) -> String {
     if names.iter().any(|n| n.starts_with("xl/")) {

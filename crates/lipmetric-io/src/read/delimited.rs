@@ -13,6 +13,9 @@ use crate::{Error, Result};
 /// Stop looking ahead for the header when the rows held take this much.
 const LOOK_AHEAD: usize = 1 << 20;
 
+/// So many remarks above a table are waited for.
+const MOST_REMARKS: usize = 64;
+
 pub(super) struct Delimited {
     records: Records,
     delimiter: u8,
@@ -41,11 +44,11 @@ impl Delimited {
         let mut held = 0;
         // With the header known, one row is enough to know the columns, and a pipe is not kept waiting.
         let wanted = if header.is_some() { 1 } else { sniff::ROWS };
-        let comment =
-            |rows: &VecDeque<Record>| rows.front().is_some_and(|r| r.len() > 0 && r.cell(0).starts_with(b"#"));
+        let comment = |row: &Record| row.len() > 0 && row.cell(0).starts_with(b"#");
         while held < LOOK_AHEAD {
             let enough = if records.input().would_wait(0) { 2.min(wanted) } else { wanted };
-            if ahead.len() >= enough + usize::from(comment(&ahead)) {
+            let remarks = ahead.iter().take(MOST_REMARKS).take_while(|row| comment(row)).count();
+            if ahead.len() >= enough + remarks {
                 break;
             }
             let mut record = Record::default();
@@ -54,8 +57,12 @@ impl Delimited {
             }
             held += record.size();
             ahead.push_back(record);
-            // A remark above the table; a row of names that begins so has as many cells as the row below it.
-            while comment(&ahead) && ahead.get(1).is_some_and(|below| below.len() != ahead[0].len()) {
+            // A remark above the table; a row of names that begins so has as many cells as the rows below it.
+            while let Some(first) = ahead.front().filter(|row| comment(row)) {
+                let differs = |below: &Record| below.len() != first.len();
+                if !(ahead.get(1).is_some_and(differs) || ahead.iter().find(|row| !comment(row)).is_some_and(differs)) {
+                    break;
+                }
                 ahead.pop_front();
             }
         }
@@ -131,11 +138,14 @@ impl Delimited {
         if record.len() != cells.len() {
             let hint = if record.last_line > record.line {
                 format!("; the row runs to line {}, so look for a quote that is never closed", record.last_line)
+            } else if cells.len() == 1 {
+                "; if lines above the table are a title, remove them or begin each with `#`".to_owned()
             } else {
                 "; complete the row, or quote cells that hold the delimiter".to_owned()
             };
             let (expected, found) = (cells.len(), record.len());
-            let message = format!("expected {expected} cells as in the first row, found {found}{hint}");
+            let noun = if expected == 1 { "cell" } else { "cells" };
+            let message = format!("expected {expected} {noun} as in the first row, found {found}{hint}");
             return Err(Error::data_at_line(origin, record.line, message));
         }
         // All cells first, so that a row is taken in whole or not at all.

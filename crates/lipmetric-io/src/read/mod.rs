@@ -36,7 +36,7 @@ use std::io::{Cursor, Read, Seek};
 
 use lipmetric::data::{Column, Table, Texts, Values};
 
-use crate::encoding::Encoding;
+use crate::encoding::{self, Encoding};
 use crate::source::{Input, Opened};
 use crate::{Error, Format, Result, Source, strange};
 
@@ -229,6 +229,9 @@ fn told_apart(mut opened: Opened, named: Option<Format>, options: &ReadOptions) 
     }
     let asked = options.format.or(named);
     let format = asked.unwrap_or_else(|| Format::of_content(&opened.sample, opened.complete));
+    if let Some(what) = strange::zip_called_text(&opened.sample).filter(|_| format.is_text()) {
+        return Err(Error::data(origin, format!("this is no {format} but {what}")));
+    }
     if let Some(actual) = Format::of_magic(&opened.sample).filter(|a| format.is_text() && *a != format) {
         let message =
             format!("this was to be read as {format}, but its content is {actual}; rename it or name the format");
@@ -258,6 +261,11 @@ fn check_encoding(mut opened: Opened, encoding: Option<Encoding>) -> Result<Open
     let wide = opened.sample.starts_with(&[0xff, 0xfe]) || opened.sample.starts_with(&[0xfe, 0xff]);
     match encoding {
         None | Some(Encoding::Utf8) if wide => return opened.decoded(Encoding::Utf16),
+        None if encoding::seems_wide(&opened.sample) => {
+            let message = "this seems to be UTF-16 without the mark at its beginning that says so; say `encoding = utf-16`, or save \
+                           the file as UTF-8";
+            return Err(Error::data(opened.input.origin, message));
+        }
         None | Some(Encoding::Utf8) => {}
         Some(other) => return opened.decoded(other),
     }

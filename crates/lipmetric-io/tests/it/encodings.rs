@@ -38,6 +38,19 @@ fn utf_16_is_recognised_and_latin_1_is_read_when_it_is_said() {
 }
 
 #[test]
+fn utf_16_without_a_mark_is_told_and_read_when_it_is_said() {
+    let text = "name,art\n1.5,Wolf\n2.5,Fuchs\n";
+    for big in [false, true] {
+        let bytes = |u: u16| if big { u.to_be_bytes() } else { u.to_le_bytes() };
+        let wide: Vec<u8> = text.encode_utf16().flat_map(bytes).collect();
+        let error = read("t.csv", wide.clone(), &ReadOptions::default()).unwrap_err().to_string();
+        assert!(error.contains("seems to be UTF-16") && error.contains("encoding = utf-16"), "{error}");
+        let options = ReadOptions { encoding: Some(Encoding::Utf16), ..ReadOptions::default() };
+        assert_eq!(cells(&read("t.csv", wide, &options).unwrap()), [["1.5", "2.5"], ["Wolf", "Fuchs"]]);
+    }
+}
+
+#[test]
 fn a_bad_byte_in_a_column_that_is_left_out_does_no_harm() {
     let options = ReadOptions { skip: vec!["name".to_owned()], ..ReadOptions::default() };
     let table = read("t.csv", *b"name,x\nB\xe4r,1\nWolf,2\n", &options).unwrap();
@@ -54,6 +67,23 @@ fn remarks_above_a_table_are_no_rows() {
     }
     let table = read("t.csv", "#a,b\n1,2\n", &ReadOptions::default()).unwrap();
     assert_eq!(table.columns[0].name, "#a");
+    // As many cells in each remark, none of them as many as the table.
+    for text in ["# one\n# two\na,b,c\n1,2,3\n", "# x, y\n# z, u\n#\na,b,c\n1,2,3\n", "# one\n# two\n#a,b,c\n1,2,3\n"] {
+        let table = read("t.csv", text, &ReadOptions::default()).unwrap();
+        assert_eq!(
+            (table.columns[0].name.trim_start_matches('#'), table.columns.len(), table.rows()),
+            ("a", 3, 1),
+            "{text}"
+        );
+    }
+    // Rows whose names begin so are rows.
+    let table = read("t.csv", "#1,2\n#2,3\n", &ReadOptions { header: Some(false), ..ReadOptions::default() }).unwrap();
+    assert_eq!(table.rows(), 2);
+    let error = read("t.csv", "A title\n\na,b,c\n1,2,3\n", &ReadOptions::default()).unwrap_err().to_string();
+    assert!(
+        error.contains("line 3: expected 1 cell as in the first row, found 3; if lines above the table"),
+        "{error}"
+    );
 }
 
 #[test]

@@ -165,6 +165,8 @@ fn files_that_are_no_tables_are_called_by_their_names() {
         ("a.xlsx", zip("xl/workbook.xml"), "Excel workbook"),
         ("a.zip", zip("rows.csv"), "it holds rows.csv"),
         ("a.ods", zip("content.xml"), "OpenDocument"),
+        ("a.csv", zip("xl/workbook.xml"), "no CSV but an Excel workbook"),
+        ("a.csv", zip("rows.csv"), "no CSV but a zip archive"),
         ("a.xls", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1xx".to_vec(), "Excel"),
         ("a.csv", b"<!DOCTYPE html><html>".to_vec(), "web page"),
         ("a.json", b"[\n {\"a\": 1}]".to_vec(), "an object per line"),
