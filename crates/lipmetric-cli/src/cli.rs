@@ -45,17 +45,20 @@ Environment:
   NO_COLOR            no colours
   LIPMETRIC_DATA_DIR  folder of fetched data sets (default: the platform's)";
 
+/// Behind a command's own options.
+const LAST: usize = 900;
+
 /// Options of every command.
 #[derive(Args)]
 pub(crate) struct Global {
     /// Print only results and errors
-    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    #[arg(short, long, global = true, conflicts_with = "verbose", display_order = LAST)]
     pub(crate) quiet: bool,
     /// Print more about what is done
-    #[arg(short, long, global = true, action = ArgAction::Count)]
+    #[arg(short, long, global = true, action = ArgAction::Count, display_order = LAST + 1)]
     pub(crate) verbose: u8,
     /// Number of threads (default: one per core); the results do not depend on it
-    #[arg(long, global = true, value_name = "N", value_parser = threads)]
+    #[arg(long, global = true, value_name = "N", value_parser = threads, display_order = LAST + 2)]
     pub(crate) threads: Option<usize>,
 }
 

@@ -27,7 +27,7 @@ use serde::Serialize;
 /// held out is found by cross-validation. The support pairs determine the optimum: pairs of different labels at the margin, and
 /// the longest pairs, which determine the diameter.
 #[derive(clap::Args)]
-#[command(mut_args(|a| if NOT_HERE.contains(&a.get_id().as_str()) { a.hide(true) } else { a }))]
+#[command(mut_args(here))]
 #[command(after_help = "\
 Examples:
   lipmetric path --data echo
@@ -71,7 +71,42 @@ pub(crate) struct Args {
 }
 
 /// Options of methods that have no part in a path; they are refused with a reason.
-const NOT_HERE: [&str; 4] = ["c", "c_rel", "score", "metrics"];
+const NOT_HERE: [&str; 7] = ["c", "c_rel", "solver", "mu", "rank", "score", "metrics"];
+
+/// What the others are here, where there is one method and neither a choice nor another solver.
+const HERE: [(&str, &str); 8] = [
+    (
+        "scale",
+        "How numeric features are scaled: none, standard (mean 0, deviation 1), minmax (0 to 1), quantile (the normal quantile of the \
+         rank), unit (each row to length 1, as for cosine similarity: embeddings), or auto, which is standard here",
+    ),
+    (
+        "slack",
+        "Whether a violated margin is charged once per pair of rows (`pair`) or once per row (`instance`) [default: instance]",
+    ),
+    (
+        "diameter",
+        "How the diameter is measured: `max`, the largest distance, as in the paper; `mean`, the mean distance; `cvar:0.1`, the mean of \
+         the longest tenth [default: max]",
+    ),
+    ("anchor", "Pull the learned distance towards a simple one"),
+    ("anchor_weight", "Weight of the anchor: at 1 it counts about as much as the diameter [default: 0.1]"),
+    ("balanced", "Give every class the same total weight, whatever its size"),
+    ("tol", "Stop at this certified relative duality gap, at each c [default: 1e-6]"),
+    ("max_iter", "Stop after this many iterations at each c [default: 500]"),
+];
+
+/// An option of the methods as it is here.
+fn here(option: clap::Arg) -> clap::Arg {
+    let id = option.get_id().to_string();
+    if NOT_HERE.contains(&id.as_str()) {
+        return option.hide(true);
+    }
+    match HERE.iter().find(|(name, _)| *name == id) {
+        Some((name, help)) => option.help(*help).hide_possible_values(*name == "slack"),
+        None => option,
+    }
+}
 
 #[derive(Serialize)]
 struct Point<'a> {
@@ -243,6 +278,9 @@ fn problem(args: &Args) -> Result<Lip> {
     let given = args.lip.given();
     if given.contains_key("c") || given.contains_key("c_rel") {
         return Err(Failure::Usage("--c and --c-rel: a path has many values of c; set their number and range with --points, --most and --least".to_owned()));
+    }
+    for option in given.keys() {
+        options::check(option, args.method, "fit with --method")?;
     }
     match options::apply(&args.method.base(), &given)? {
         Spec::Lip(lip) => Ok(lip),

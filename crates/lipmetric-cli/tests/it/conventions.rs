@@ -25,23 +25,13 @@ fn every_example_in_the_help_works_as_printed() {
         std::iter::once(folder).chain(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default())),
     )
     .unwrap();
-    let commands = [
-        "fit",
-        "predict",
-        "neighbours",
-        "transform",
-        "export",
-        "evaluate",
-        "compare",
-        "margins",
-        "path",
-        "inspect",
-        "verify",
-        "datasets",
-        "completions",
-        "man",
-        "",
-    ];
+    let overview = Room::new().ok(&["--help"]);
+    let (_, rest) = overview.split_once("Commands:\n").expect("a list of commands");
+    // What is further in goes on with what a command is for.
+    let names = |line: &&str| !line.starts_with("   ");
+    let listed = rest.lines().take_while(|l| !l.is_empty()).filter(names).filter_map(|l| l.split_whitespace().next());
+    let commands: Vec<&str> = listed.filter(|c| *c != "help").chain([""]).collect();
+    assert!(commands.len() > 15 && commands.contains(&"plot"), "{commands:?}");
     for command in commands {
         let room = Room::new();
         let mut args: Vec<&str> = vec![command, "--help"];
@@ -64,6 +54,35 @@ fn every_example_in_the_help_works_as_printed() {
                 .unwrap();
             assert!(out.status.success(), "`{line}`: {}", String::from_utf8_lossy(&out.stderr));
         }
+    }
+}
+
+#[test]
+fn the_help_of_path_has_what_it_takes_and_options_of_every_command_come_last() {
+    let room = Room::new();
+    let help = room.ok(&["path", "--help"]);
+    for word in ["lmnn", "nca", "lip-pairs", "--solver", "--rank", "--c ", "auto`", "\n          - auto:"] {
+        assert!(!help.contains(word), "`{word}` is no option of path: {help}");
+    }
+    for option in ["--slack", "--diameter", "--anchor", "--balanced", "--tol", "--max-iter"] {
+        assert!(help.contains(option), "{option}: {help}");
+    }
+    for given in
+        [["--solver", "admm"], ["--rank", "auto"], ["--slack", "auto"], ["--score", "auc"], ["--metrics", "agop"]]
+    {
+        let error = room.fails(2, &[&["path", "--data", "echo"], &given[..]].concat());
+        assert!(error.contains(given[0]), "{error}");
+    }
+    for command in ["inspect", "man", "compare", "predict"] {
+        let help = room.ok(&[command, "-h"]);
+        let options = help.split_once("Options:\n").unwrap().1.split("\n\n").next().unwrap();
+        let at = |name: &str| options.find(name).unwrap_or_else(|| panic!("{command} has no {name}: {options}"));
+        let own = options.lines().take_while(|l| !l.contains("--quiet")).count();
+        let all = options.lines().filter(|l| l.trim_start().starts_with('-')).count();
+        assert!(at("--quiet") < at("--verbose") && at("--verbose") < at("--threads"), "{command}: {options}");
+        // Behind them there is only --help.
+        let behind = options.lines().skip(own).filter(|l| l.trim_start().starts_with('-')).count();
+        assert_eq!(behind, 4, "{command}, {all} options: {options}");
     }
 }
 
