@@ -62,7 +62,15 @@ impl BadRows {
             Err(problem) => problem,
         };
         if self.rule == BadRowRule::Error || !matches!(problem, Failure::Data(_)) {
-            return Err(self.with_written(problem));
+            // What is wrong with every row is wrong with a column.
+            let some_are_good = || (0..batch.rows()).any(|i| one(&batch.select_rows(&[i])).is_ok());
+            return Err(match problem {
+                Failure::Data(text) if self.rule == BadRowRule::Error && some_are_good() => {
+                    let none = if self.through && self.written > 0 { "" } else { " (no row was written)" };
+                    self.with_written(Failure::Data(format!("{text}; `--bad-rows skip` leaves such rows out{none}")))
+                }
+                problem => self.with_written(problem),
+            });
         }
         let mut good = Vec::new();
         for i in 0..batch.rows() {

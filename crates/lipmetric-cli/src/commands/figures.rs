@@ -63,8 +63,16 @@ impl<'a> Figures<'a> {
             seconds,
             cpu_seconds,
             peak_memory_bytes: resources::peak_memory_bytes(),
-            model: kept.map(|path| path.display().to_string()),
+            model: kept.map(named),
         }
+    }
+}
+
+/// What a person calls the place of a model.
+pub(super) fn named(path: &Path) -> String {
+    match Target::new(path) {
+        Target::Stdout => "standard output".to_owned(),
+        _ => path.display().to_string(),
     }
 }
 

@@ -221,13 +221,12 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
     watched::fit(&recipe, &data, (limit, args.checkpoint()?), session, |Watched { model, margins, history }| {
         let mut model = Arc::unwrap_or_clone(model);
         model.origin = Some(origin.clone());
-        let seconds = (watch.seconds(), watch.cpu_seconds());
         if args.pages.wanted() {
             let view = ModelView::of(&model, &table.origin, history)?;
             args.pages.write(&lipmetric_report::model_page(&view, &pages::about(next(args, &view))), session)?;
             model.certificate = model.certificate.filter(|_| args.certificate);
         }
-        complete(args, session, &table.origin, (model, margins), seconds)
+        complete(args, session, &table.origin, (model, margins), &watch)
     })
 }
 
@@ -237,7 +236,7 @@ fn complete(
     session: &Session,
     origin: &str,
     (mut model, margins): (Model, Measured),
-    seconds: (f64, Option<f64>),
+    watch: &Stopwatch,
 ) -> Result {
     let suspects = model.training.as_ref().and_then(Suspects::of);
     let target = model.training.as_ref().and_then(|rows| rows.y.numbers()).map(Spread::of);
@@ -246,6 +245,8 @@ fn complete(
         model.training = None;
     }
     args.keep(&model, session)?;
+    // To write a large model takes its time as well.
+    let seconds = (watch.seconds(), watch.cpu_seconds());
     let classes = if target.is_some() { &[][..] } else { &model.classes };
     let report = Report {
         figures: Figures::of(&model, seconds, args.model.as_deref()),
@@ -370,7 +371,8 @@ pub(crate) fn describe_outcome(model: &Model) -> String {
     facts.row(["method", model.spec.name()]);
     let given = options::worded_parameters(&model.used);
     let told = given.iter().any(|(name, _)| name == "c");
-    for (name, value) in given {
+    // Numbers are judged by their squared errors.
+    for (name, value) in given.into_iter().filter(|(name, _)| name != "score" || model.task != Task::Regression) {
         facts.row([name, value]);
     }
     let outcome = &model.outcome;

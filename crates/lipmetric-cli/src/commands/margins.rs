@@ -2,7 +2,7 @@ use super::shared::{LabelledArgs, line_up, needs_classes};
 use crate::failure::Result;
 use crate::input::PrepareArgs;
 use crate::memory;
-use crate::output::{self, Align, TextTable, short};
+use crate::output::{self, Align, TextTable, counted, short};
 use crate::pages::{self, PageArgs};
 use crate::session::Session;
 use lipmetric::classify::Prediction;
@@ -209,7 +209,7 @@ pub(crate) fn describe_margins(euclidean: Option<&Margins>, learned: &Margins) -
 pub(crate) fn describe(report: &Report, place: &dyn Fn(usize) -> String) -> String {
     let m = &report.margins;
     let mut facts = TextTable::new(vec![Align::Left, Align::Right, Align::Left]);
-    let pair = |i: usize, j: usize| format!("{} and {}", place(i), place(j));
+    let pair = |i: usize, j: usize| both(&place(i), &place(j));
     facts.row(["margin", &short(m.margin.distance), &pair(m.margin.i, m.margin.j)]);
     let constant = if m.constant.is_infinite() {
         "rows of different classes coincide: no Lipschitz function separates them".to_owned()
@@ -238,19 +238,22 @@ pub(crate) fn describe(report: &Report, place: &dyn Fn(usize) -> String) -> Stri
         text += &table.render();
     }
     text += "\nlocal ratios of each row, its nearest row of the same class and its nearest row of another class\n";
-    let mut local = TextTable::new([vec![Align::Left], vec![Align::Right; 6]].concat());
-    local.row(["", "min", "25 %", "median", "75 %", "max", "infinite"]);
+    let mut local = TextTable::new([vec![Align::Left], vec![Align::Right; 5]].concat());
+    local.row(["", "min", "25 %", "median", "75 %", "max"]);
     for (name, s) in [
         ("margin / diameter of the three rows", &report.local_diameter),
         ("margin / distance within the class", &report.local_intra),
     ] {
         let figures = s.quantiles.iter().map(|q| short(*q));
-        local.row(std::iter::once(name.to_owned()).chain(figures).chain([s.infinite.to_string()]));
+        local.row(std::iter::once(name.to_owned()).chain(figures));
     }
     text += &local.render();
     text += "margin / distance within the class above 1: the nearest row is one of the same class\n";
     if report.local_intra.infinite > 0 {
-        text += "infinite: the row and its nearest row of the same class coincide\n";
+        let rows = counted(report.local_intra.infinite, "row", "rows");
+        text += &format!(
+            "margin / distance within the class is infinite for {rows}, with a row of the same class in the same place\n"
+        );
     }
     text += "\nhistogram of margin / diameter of the three rows\n";
     text += &histogram(&report.local_diameter);
@@ -265,6 +268,18 @@ pub(crate) fn describe(report: &Report, place: &dyn Fn(usize) -> String) -> Stri
     let given_up = format!("rows left out: {}, margin {}", best.dropped, short(best.margin));
     bounds.row(["best trade-off", &format!("{} ({given_up})", best.bound)]);
     text + &bounds.render()
+}
+
+/// Two rows of a table, by their places in it.
+fn both(first: &str, second: &str) -> String {
+    let number = |place: &str| place.rsplit_once(", ").map(|(_, at)| at.to_owned());
+    let (one, other) = (number(first), number(second));
+    let at =
+        |place: &Option<String>| place.as_deref()?.split_once(' ').map(|(word, n)| (word.to_owned(), n.to_owned()));
+    match (at(&one), at(&other)) {
+        (Some((word, i)), Some((same, j))) if word == same => format!("{word}s {i} and {j}"),
+        _ => format!("{first} and {second}"),
+    }
 }
 
 fn histogram(summary: &LocalSummary) -> String {

@@ -44,7 +44,7 @@ pub(super) fn fit(args: &fit::Args, spec: &Spec, classifier: ClassifierSpec, ses
     let mut text = format!("{}: {}\n\n", table.origin, size(&model));
     let mut facts = TextTable::new(vec![Align::Left, Align::Left]);
     facts.row(["seconds", &format!("{:.3}", watch.seconds())]);
-    let kept = args.model.as_ref().map(|path| path.display().to_string());
+    let kept = args.model.as_deref().map(figures::named);
     facts.row(["model", kept.as_deref().unwrap_or("not kept; --model FILE keeps it")]);
     text += &describe(&model);
     text += &facts.render();

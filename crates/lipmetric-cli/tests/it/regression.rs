@@ -32,6 +32,7 @@ fn a_number_is_fitted_predicted_and_judged() {
     for line in ["a number to predict", "always the mean", "expect about", "mean absolute error"] {
         assert!(text.contains(line), "{line}: {text}");
     }
+    assert!(!text.contains("score"), "numbers have none: {text}");
     let said =
         room.ok(&["predict", "--model", "m.lip", "test.csv", "--within", "0.1", "--distance", "--neighbours", "1"]);
     let mut lines = said.lines();

@@ -112,6 +112,12 @@ fn bad_rows_end_the_output_or_are_left_out_and_counted() {
     let error = room.fails(3, &["predict", "long.csv", "--model", "m.lip"]);
     assert!(error.contains("line 5002") && error.contains("4096 rows were written before"), "{error}");
     room.write("mixed.csv", "a,b\n0,0\nx,0\n5,5\n1\n6,6\n");
+    room.write("one.csv", "a,b\n0,0\nx,0\n5,5\n");
+    let error = room.fails(3, &["predict", "one.csv", "--model", "m.lip"]);
+    assert!(
+        error.contains("line 3") && error.contains("`--bad-rows skip` leaves such rows out (no row was written)"),
+        "{error}"
+    );
     let out = room.run(&["predict", "mixed.csv", "--model", "m.lip", "--keep", "a", "--bad-rows", "skip"]);
     let (shown, told) = (String::from_utf8(out.stdout).unwrap(), String::from_utf8(out.stderr).unwrap());
     assert_eq!(shown, "a,prediction\n0,u\n5,v\n6,v\n", "{told}");
