@@ -22,7 +22,7 @@ const ASIDE: [(&str, bool); 12] = [
 
 /// What this run fits, and on which rows.
 pub(crate) fn of(data: &Dataset) -> Origin {
-    Origin { data: data.name.clone(), fingerprint: fingerprint(data), command: Some(typed()) }
+    Origin::new(data.name.as_str(), fingerprint(data)).made_by(typed())
 }
 
 /// The command of this run, without what has no part in a model.

@@ -77,7 +77,7 @@ pub(crate) fn drawable(option: &str, kind: Picture) -> Result {
             PictureError::NoPng => {
                 "this program was built without PNG; ask for svg, or build it with `cargo build --release --features png`".to_owned()
             }
-            PictureError::Failed(_) => e.to_string(),
+            _ => e.to_string(),
         };
         Failure::Usage(format!("{option}: {remedy}"))
     })

@@ -160,11 +160,8 @@ pub(crate) fn compare<'py>(
         1 => None,
         _ => Some(Analysis::of(&compared, against, terms.level).map_err(raise)?),
     };
-    let view = ComparisonView {
-        train_fraction,
-        seconds: begun.elapsed().as_secs_f64(),
-        ..ComparisonView::of(&compared, analysis.as_ref())
-    };
+    let mut view = ComparisonView::of(&compared, analysis.as_ref());
+    (view.train_fraction, view.seconds) = (train_fraction, begun.elapsed().as_secs_f64());
     let results = Results {
         repeats: compared.repeats(),
         cells: compared.cells.iter().map(|row| row.iter().map(column).collect()).collect(),

@@ -195,7 +195,10 @@ pub(crate) fn path<'py>(
         Ok((fits, view))
     };
     let (fits, view) = watching.run(py, move |observer, _| work(observer))?.unless_raised()?;
-    let view = view.map(|view| PathView { source, method: name, ..view });
+    let view = view.map(|mut view| {
+        (view.source, view.method) = (source, name);
+        view
+    });
     let out = PyList::empty(py);
     for (at, (fit, fraction)) in fits.iter().zip(fractions).enumerate() {
         let point = point(py, fit, fraction, &preparation)?;

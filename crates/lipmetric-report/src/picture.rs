@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 /// How a figure is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum Picture {
     /// Sharp at any size, as text.
     #[default]
@@ -15,6 +16,7 @@ pub enum Picture {
 
 /// Why a figure could not be drawn as pixels.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum PictureError {
     /// PNG was left out when this crate was built.
     NoPng,

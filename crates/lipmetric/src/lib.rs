@@ -56,6 +56,7 @@
 //! | all of it in one piece: predict, explain, certify, map | [`model`] |
 //! | scores, comparisons, statistical tests | [`evaluate`] |
 //! | what pictures show, as plain data | [`view`] |
+//! | fits whose passes over pairs of rows are computed in other processes | [`helpers`] |
 //! | a certificate checked in exact arithmetic | [`verify`] |
 //!
 //! Nothing in this crate reads files or prints: `lipmetric-io` and `lipmetric-cli` do.

@@ -58,14 +58,10 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
     rows.lines.clone_from(&table.lines);
     let from = model.training.as_ref().map_or(&rows.x, |training| &training.x);
     memory::check_page(rows.x.cols(), args.data.max_memory())?;
-    let class = |(name, rows): (&String, usize)| ClassView { name: name.clone(), rows };
-    let view = ModelView {
-        source: table.origin.clone(),
-        method: model.spec.name().to_owned(),
-        classes: rows.y.classes().iter().zip(rows.y.counts()).map(class).collect(),
-        rows: Some(RowsView::along(&rows, &model.metric, &model.preparation.feature_names(), from)?),
-        ..ModelView::default()
-    };
+    let mut view = ModelView::default();
+    (view.source, view.method) = (table.origin.clone(), model.spec.name().to_owned());
+    view.classes = ClassView::of(&rows.y);
+    view.rows = Some(RowsView::along(&rows, &model.metric, &model.preparation.feature_names(), from)?);
     let svg = lipmetric_report::map_figure(&view)
         .ok_or_else(|| Failure::Data(format!("{}: there are no rows to draw", table.origin)))?;
     if Target::new(&args.output) == Target::Stdout {

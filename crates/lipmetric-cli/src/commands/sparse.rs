@@ -81,8 +81,7 @@ fn origin(table: &SparseTable) -> Origin {
     let bits: Vec<u64> = rows.values().iter().map(|v| v.to_bits()).collect();
     let labels: Vec<&str> = table.labels.iter().collect();
     let told = format!("{:?} {:?} {:?} {:?}", rows.ends(), rows.columns(), bits, labels);
-    let command = crate::origin::typed();
-    Origin { data: table.origin.clone(), fingerprint: fingerprint_of_text(&told), command: Some(command) }
+    Origin::new(table.origin.as_str(), fingerprint_of_text(&told)).made_by(crate::origin::typed())
 }
 
 fn size(model: &SparseModel) -> String {

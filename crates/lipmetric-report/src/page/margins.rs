@@ -7,6 +7,7 @@ use lipmetric::view::{ClassView, RowsView};
 
 /// What the page about margins is made from.
 #[derive(Debug, Clone, PartialEq, Default)]
+#[non_exhaustive]
 pub struct MarginsPage {
     /// Where the rows come from.
     pub source: String,
@@ -30,7 +31,6 @@ impl MarginsPage {
         rows: RowsView,
         report: &Report,
     ) -> Self {
-        let class = |(name, rows): (&String, usize)| ClassView { name: name.clone(), rows };
         let d = &report.doubling;
         let mut bounds =
             vec![("doubling dimension, estimated".to_owned(), format!("{} to {}", short(d.lower), short(d.upper)))];
@@ -38,13 +38,7 @@ impl MarginsPage {
             bounds.push(("bound on the error, by the diameter".to_owned(), b.diameter.best().to_string()));
             bounds.push(("bound on the error, by the class diameters".to_owned(), b.intra.best().to_string()));
         }
-        Self {
-            source: source.into(),
-            distance: distance.into(),
-            classes: y.classes().iter().zip(y.counts()).map(class).collect(),
-            rows,
-            bounds,
-        }
+        Self { source: source.into(), distance: distance.into(), classes: ClassView::of(y), rows, bounds }
     }
 }
 

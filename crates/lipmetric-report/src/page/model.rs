@@ -135,6 +135,7 @@ fn glance(sheet: &mut Sheet, view: &ModelView) {
                     view.pairs.as_ref().map_or("", |p| &p.chosen)
                 ),
                 How::Training => format!("On its own training rows (95 % band {band}): expect less on new ones."),
+                _ => format!("95 % band {band}."),
             };
             let always =
                 if e.how == How::Pairs { "Always the more frequent answer" } else { "Always the largest class" };

@@ -160,6 +160,7 @@ pub struct Model {
 /// Where a model comes from, in the words of those who made it. There is no time in it, nor a place that was not typed: the same
 /// command on the same rows gives the same model, to the last byte.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Origin {
     /// What the rows were called.
     pub data: String,
@@ -168,6 +169,20 @@ pub struct Origin {
     /// The command that made the model, without what has no part in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
+}
+
+impl Origin {
+    /// Rows by what they are called and by their fingerprint.
+    #[must_use]
+    pub fn new(data: impl Into<String>, fingerprint: impl Into<String>) -> Self {
+        Self { data: data.into(), fingerprint: fingerprint.into(), command: None }
+    }
+
+    /// With the command that made the model.
+    #[must_use]
+    pub fn made_by(self, command: impl Into<String>) -> Self {
+        Self { command: Some(command.into()), ..self }
+    }
 }
 
 /// The method that learned a metric.

@@ -3,6 +3,7 @@ use serde::{Deserialize, Serialize};
 
 /// Methods on data sets, split by split.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct ComparisonView {
     /// The data sets.
     pub subjects: Vec<String>,

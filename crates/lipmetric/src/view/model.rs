@@ -6,11 +6,12 @@ use crate::evaluate::statistics::share_band;
 use crate::method::{Choice, Judged, Method, MetricKind};
 use crate::model::{Classifier, Rows, TrainingRows};
 use crate::robust::{Norm, Radius, Space};
-use crate::{Error, Matrix, Metric, Model, Result, Task};
+use crate::{Error, Labels, Matrix, Metric, Model, Result, Task};
 use serde::{Deserialize, Serialize};
 
 /// All that a page about a model shows.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct ModelView {
     /// Where the rows came from.
     pub source: String,
@@ -52,11 +53,20 @@ pub struct ModelView {
 
 /// A class.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct ClassView {
     /// Its name.
     pub name: String,
     /// Its training rows.
     pub rows: usize,
+}
+
+impl ClassView {
+    /// Every class of some labels.
+    #[must_use]
+    pub fn of(labels: &Labels) -> Vec<Self> {
+        labels.classes().iter().zip(labels.counts()).map(|(name, rows)| Self { name: name.clone(), rows }).collect()
+    }
 }
 
 /// How a fit ended.
@@ -99,6 +109,7 @@ pub struct Expected {
 
 /// How an accuracy was come by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub enum How {
     /// On rows that were held out.
     HeldOut,

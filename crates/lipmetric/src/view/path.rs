@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// What changes along a regularisation path.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct PathView {
     /// Where the rows come from.
     pub source: String,

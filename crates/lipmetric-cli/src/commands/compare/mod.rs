@@ -210,11 +210,8 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
     let outcome =
         Outcome { comparison, analysis, protocol, classifiers, specs: &specs, seconds: begun.elapsed().as_secs_f64() };
     if args.pages.wanted() {
-        let view = ComparisonView {
-            train_fraction: protocol.train_fraction,
-            seconds: outcome.seconds,
-            ..ComparisonView::of(&outcome.comparison, outcome.analysis.as_ref())
-        };
+        let mut view = ComparisonView::of(&outcome.comparison, outcome.analysis.as_ref());
+        (view.train_fraction, view.seconds) = (protocol.train_fraction, outcome.seconds);
         args.pages.write(&lipmetric_report::compare_page(&view, &pages::about([])), session)?;
     }
     show(&outcome, &subjects, args)?;
