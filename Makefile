@@ -67,7 +67,7 @@ generate: module $(VENV)/.ready
 
 # The package and the model file, and certificates of ill-conditioned tables judged in rationals (all of them: --count 20000).
 python: module $(VENV)/.ready
-	PYTHONPATH=$(PACKAGE) LIPMETRIC=$(PROGRAM) $(VENV_PYTHON) -m pytest -q tests/python
+	PYTHONPATH=$(PACKAGE) LIPMETRIC=$(PROGRAM) LIPMETRIC_WHOLE=1 $(VENV_PYTHON) -m pytest -q tests/python
 	LIPMETRIC=$(PROGRAM) $(PYTHON) tests/certificates/judge.py --count 200
 	LIPMETRIC=$(PROGRAM) $(PYTHON) tests/certificates/degenerate.py
 

@@ -303,7 +303,14 @@ fn figures_are_those_of_the_returned_metric_where_rows_are_near_and_one_is_far()
     let data = Training::new(&x, &y).unwrap();
     let ones = vec![1.0; 6];
     for (k, learner) in learners().into_iter().enumerate() {
-        let Ok(fit) = learner.fit(&data, &mut Silent) else { continue };
+        let fit = match learner.fit(&data, &mut Silent) {
+            // The far row makes every push too small.
+            Err(e) if learner.name() == "lmnn" => {
+                assert!(e.to_string().contains("0.5 is too small"), "{e}");
+                continue;
+            }
+            fitted => fitted.unwrap(),
+        };
         let (errors, divergence) = plain_softmax(&x, &y, &ones, &fit.metric);
         let (pull, hinges, _) = plain_comparisons(&x, &y, &fit.metric, 3);
         let (_, _, worst) = plain_comparisons(&x, &y, &fit.metric, 1);
