@@ -183,11 +183,16 @@ def test_a_killed_worker_costs_time_never_the_fit(many, crews, monkeypatch):
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_ctrl_c_ends_a_fit_with_the_best_so_far(client, many):
     X, y, _ = many
+    # Where the tests run in the background of a shell, Python ignores Ctrl-C.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     threading.Timer(4.0, os.kill, (os.getpid(), signal.SIGINT)).start()
     endless = {**QUICK, "tol": 1e-12, "max_iter": 10**6}
-    with pytest.raises(KeyboardInterrupt) as told:
-        while True:
-            DaskLip(**endless).fit(*blocks(X, y, 400))
+    try:
+        with pytest.raises(KeyboardInterrupt) as told:
+            while True:
+                DaskLip(**endless).fit(*blocks(X, y, 400))
+    finally:
+        signal.signal(signal.SIGINT, before)
     model = getattr(told.value, "model", None)
     assert model is None or model.status == "interrupted"
 

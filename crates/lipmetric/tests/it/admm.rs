@@ -83,6 +83,37 @@ fn many_pairs_are_streamed_to_a_certified_gap() {
 }
 
 #[test]
+fn passes_over_the_pairs_find_the_optimum_of_the_exact_solver_at_every_trade_off() {
+    let (x, y) = blobs(500, 4, 3, 5);
+    let data = Training::new(&x, &y).unwrap();
+    for variant in [Variant::Diameter, Variant::Intra] {
+        for fraction in [0.5, 0.03, 1e-3] {
+            let exact = pairwise(variant).c_rel(fraction).fit(&data, &mut Silent).unwrap().outcome;
+            let lip = pairwise(variant).solver(Solver::Augmented).c(exact.c.unwrap()).tolerance(1e-6);
+            let fit = lip.fit(&data, &mut Silent).unwrap();
+            assert_eq!(fit.outcome.status, Status::Optimal, "{variant:?} {fraction}");
+            honest(&data, &fit, variant, "blobs");
+            let (ours, theirs) = (fit.outcome.objective.unwrap(), exact.objective.unwrap());
+            assert!((ours / theirs - 1.0).abs() < 2e-6, "{variant:?} {fraction}: {ours} instead of {theirs}");
+            assert!(fit.outcome.dual.unwrap() <= theirs * (1.0 + 1e-9));
+        }
+    }
+}
+
+#[test]
+fn a_feature_that_tells_nothing_is_left_out_of_a_metric_found_by_passes() {
+    // The last feature is noise of a hundred times the spread: any use of it makes the diameter longer for nothing.
+    let (mut x, y) = blobs(600, 4, 2, 5);
+    (0..600).for_each(|i| x[(i, 3)] = 100.0 * ((i * 7919 % 601) as f64 / 601.0 - 0.5));
+    let data = Training::new(&x, &y).unwrap();
+    let lip = pairwise(Variant::Intra).solver(Solver::Augmented).c_rel(0.3).tolerance(1e-3);
+    let fit = lip.fit(&data, &mut Silent).unwrap();
+    assert_eq!(fit.outcome.status, Status::Optimal);
+    assert!(fit.metric.rank() < 4, "{}", fit.metric.rank());
+    honest(&data, &fit, Variant::Intra, "blobs");
+}
+
+#[test]
 fn a_small_gap_is_not_held_up_by_the_rounding_of_the_hinges() {
     let (x, y) = blobs(1500, 2, 3, 5);
     let data = Training::new(&x, &y).unwrap();

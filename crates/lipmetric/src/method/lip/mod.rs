@@ -117,9 +117,9 @@ impl Solver {
     pub const QUICK_ROWS: usize = 1_000;
     /// ... where a gap of this size or more is asked for ...
     pub const QUICK_TOLERANCE: f64 = 1e-4;
-    /// ... and the trade-off is this part of `c_max` or more. At a tenth and a hundredth of it 1,500 rows of 20 features took 0.7 and
-    /// 0.6 s in place of 24 and 7; at a smaller part few pairs push, which suits the exact solver.
-    pub const QUICK_FRACTION: f64 = 1e-2;
+    /// ... and the trade-off is this part of `c_max` or more. At a tenth and a thousandth of it 1,000 rows of 10 features took 0.09 and
+    /// 0.07 s in place of 0.35 and 0.31; at a smaller part few pairs push, which suits the exact solver.
+    pub const QUICK_FRACTION: f64 = 1e-3;
 
     /// Its name in a [`Spec`](super::Spec).
     #[must_use]

@@ -14,14 +14,18 @@
 //! |---|---|
 //! | `newton` | the Newton direction |
 //! | `balance` | penalties that suit each other |
-//! | `streamed` | the same method where there are too many pairs to give each a row |
+//! | `streamed` | the same method where there are too many pairs to give each a row, by passes over them |
+//! | `central` | in its place where the coordinates are few: a primal-dual interior-point method on such passes |
+//! | `levels` | the rows that passes see: samples that grow, then all |
 //! | `given` | the same method where the pairs are given, and are all that there are |
 //! | `narrow` | the same in many coordinates: few directions, and more where they are needed |
 //! | `ceiling` | `c_max`: at this trade-off and above, the zero metric is optimal |
 
 mod balance;
 mod ceiling;
+mod central;
 mod given;
+mod levels;
 mod narrow;
 mod newton;
 mod streamed;

@@ -12,13 +12,15 @@
 //! multipliers and penalties go from one level to the next as they are. A pass over all pairs at the end of each level
 //! gives the true objective, a certified bound and the long pairs that were missed.
 
+use super::central::solve_centrally;
+use super::levels::{LARGER, Level, Rounding, SAMPLE, takes_all, with_rows_for, worth};
 use super::newton::System;
 use super::{HALVINGS, PROXIMAL, negative_factor};
 use crate::linalg::packed_len;
 use crate::linalg::proximal::{Positive, simplex_threshold};
 use crate::linalg::{self, Cholesky, Eigen};
-use crate::pairs::pass::{Beyond, Query, Rounded, rounded, some_long};
-use crate::pairs::{Cloud, Compact, Embedding};
+use crate::pairs::pass::{Beyond, Query, Rounded};
+use crate::pairs::{Cloud, Embedding};
 use crate::problem::{Multipliers, certify, mean_pair, relative_gap};
 use crate::solver::lbfgs::{Curvature, SUFFICIENT};
 use crate::solver::working_set::model::{Lengths, Model, State};
@@ -42,14 +44,6 @@ const ENOUGH: f64 = 0.4;
 const NARROW: f64 = 0.01;
 /// Pairs within the width that the Hessian sees, per unknown.
 const ROWS_PER_UNKNOWN: usize = 3;
-/// Points of the first sample.
-const SAMPLE: usize = 2000;
-/// How much larger the next sample is: its pass over the pairs takes nine times as long.
-const LARGER: usize = 3;
-/// A sample is solved to this part of the error that it must be expected to have, `sqrt(coordinates / points)`.
-const CARE: f64 = 0.25;
-/// Points far out that join a sample, to bound the diameter only.
-const FAR: usize = 500;
 /// The penalties grow by this after each update.
 const GROW: f64 = 2.0;
 /// Updates without progress before the solver gives up.
@@ -88,19 +82,15 @@ const STREAMED_ROUGHLY: (f64, f64) = (1e4, 1e-3);
 /// The part of the weight of the pairs that push, which is about `c_max`: at a smaller `c` few push at the optimum, and rows for them took
 /// half of the time.
 const CROWDED: f64 = 1e-2;
+/// Up to so many coordinates the central path is followed, with more than so many pairs: 1,000 rows of 10 to 20 features took a third to a
+/// thirtieth of the time of rows for the pairs, ...
+const CENTRAL: usize = 36;
+/// See [`CENTRAL`].
+const CENTRAL_PAIRS: f64 = 1e5;
+/// ... and up to [`DIMENSIONS`] with so many that a pass over them takes longer than a Newton system does.
+const PASS_PAIRS: f64 = 1e8;
 /// The first penalty of the maximum, relative to `c` over the diameter: so small that many long pairs share the multiplier.
 const PULL: f64 = 0.1;
-
-/// The points whose hinges count at the moment.
-struct Level {
-    /// The points in an order of their own; `None` where these are all points, and not many.
-    part: Option<Compact>,
-    /// Whether these are some of the points only.
-    sampled: bool,
-    /// The best objective and bound of the problem with these hinges.
-    objective: f64,
-    bound: f64,
-}
 
 /// Where the method stands.
 struct Streamed<'a> {
@@ -140,18 +130,21 @@ pub(crate) fn solve_streamed(
     start: Option<&Matrix>,
     observer: &mut dyn Observer,
 ) -> Result<Solution> {
+    if is_central(cloud) {
+        return solve_centrally(cloud, settings, start, observer);
+    }
     let mut streamed = Streamed::begin(cloud, settings, start)?;
     let mut size = SAMPLE;
     let status = loop {
-        let all = size * 2 > cloud.len();
+        let all = takes_all(size, cloud);
         streamed.enter((!all).then_some(size));
-        let expected = CARE * (cloud.x.cols() as f64 / size as f64).sqrt();
-        let tolerance = if all { settings.stop.tolerance } else { expected.max(0.5 * settings.stop.tolerance) };
+        let tolerance = settings.stop.tolerance;
+        let tolerance = if all { tolerance } else { worth(size, cloud, tolerance) };
         let ended = streamed.descend(tolerance, observer)?;
         let next = size * LARGER;
         // On all pairs the metric is known already, or will be at the beginning of the next level.
         let known = matches!(ended, Ended::Reached) && all;
-        let soon = matches!(ended, Ended::Reached | Ended::Idle) && next * 2 > cloud.len();
+        let soon = matches!(ended, Ended::Reached | Ended::Idle) && takes_all(next, cloud);
         if !known && (all || !soon) {
             streamed.judge()?;
         }
@@ -209,7 +202,7 @@ impl<'a> Streamed<'a> {
         Ok(Self {
             cloud,
             settings,
-            level: Level { part: None, sampled: false, objective: f64::INFINITY, bound },
+            level: Level::of_all(cloud, &Matrix::zeros(p, 0), (f64::INFINITY, bound)),
             mean,
             model,
             state,
@@ -231,41 +224,12 @@ impl<'a> Streamed<'a> {
 
     /// Goes on with the hinges of a sample of this size; of all points where there is none.
     fn enter(&mut self, size: Option<usize>) {
-        let (part, sampled) = match size {
-            Some(size) => (Some(self.sample(size)), true),
-            None => (self.cloud.compacted(&self.state.factor), false),
+        let factor = &self.state.factor;
+        self.level = match size {
+            Some(size) => Level::of_sample(self.cloud, factor, size, &self.model.pull),
+            None => Level::of_all(self.cloud, factor, (self.best.0, self.bound)),
         };
-        self.level = Level { part, sampled, objective: f64::INFINITY, bound: 0.0 };
-        if !sampled {
-            (self.level.objective, self.level.bound) = (self.best.0, self.bound);
-        }
         self.every = EVERY;
-    }
-
-    /// Points evenly spaced within each class, each standing for as many as were left out; and, without weight, the points
-    /// of the known long pairs and those farthest from the centre under the metric.
-    fn sample(&self, size: usize) -> Compact {
-        let cloud = self.cloud;
-        let mut weight = vec![None; cloud.len()];
-        for class in cloud.classes() {
-            let chosen: Vec<usize> = cloud.spaced(class.clone(), size).collect();
-            let all: f64 = cloud.weight[class].iter().sum();
-            let own: f64 = chosen.iter().map(|&i| cloud.weight[i]).sum();
-            chosen.iter().for_each(|&i| weight[i] = Some(cloud.weight[i] * all / own));
-        }
-        let z = linalg::product(&cloud.x, &self.state.factor);
-        let mut far: Vec<(f64, usize)> = (0..cloud.len()).map(|i| (linalg::dot(z.row(i), z.row(i)), i)).collect();
-        far.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-        let known = self.model.pull.iter().flat_map(|pair| [pair.0 as usize, pair.1 as usize]);
-        for i in far.iter().take(FAR).map(|f| f.1).chain(known) {
-            weight[i] = weight[i].or(Some(0.0));
-        }
-        let keep: Vec<usize> = (0..cloud.len()).filter(|&i| weight[i].is_some()).collect();
-        let part = cloud.part(&keep, weight.into_iter().flatten().collect());
-        match part.compacted(&self.state.factor) {
-            Some(Compact { cloud, place }) => Compact { cloud, place: place.into_iter().map(|k| keep[k]).collect() },
-            None => Compact { cloud: part, place: keep },
-        }
     }
 
     /// Minimises at the present level until its gap is below the tolerance.
@@ -360,33 +324,19 @@ impl<'a> Streamed<'a> {
         Query { window: (2.0, 2.0), beyond: Beyond::Part(LONG), most, ..Query::plain(among) }
     }
 
-    /// A pass over the pairs of the level, in the numbering of all points.
-    fn pass(&self, m: &Matrix) -> Rounded {
-        self.pass_over(self.level.part.as_ref(), m, self.every)
-    }
-
-    /// A pass over the pairs of points in an order of their own, or of all in the usual order.
-    fn pass_over(&self, order: Option<&Compact>, m: &Matrix, every: u64) -> Rounded {
-        let Some(order) = order else {
-            return rounded(self.cloud, &Embedding::symmetric(self.cloud, m), self.width, every, &self.query());
-        };
-        let embedding = Embedding::symmetric(&order.cloud, m);
-        let mut known = some_long(&order.cloud, &embedding, self.settings.variant.bounding());
-        known.extend(self.model.lengths(&self.cloud.x, m).pull.iter().take(self.model.pull.len()));
-        let mut seen = rounded(&order.cloud, &embedding, self.width, every, &self.query().knowing(known));
-        order.placed(&mut seen.far);
-        for (i, j, _) in &mut seen.zone {
-            // Pairs of different label are in the order of their classes either way.
-            (*i, *j) = (order.place[*i as usize] as u32, order.place[*j as usize] as u32);
-        }
-        seen
+    /// A pass over the pairs of a level.
+    fn pass(&self, level: &Level, m: &Matrix, every: u64) -> Rounded {
+        let rounding = Rounding { width: self.width, every, query: self.query() };
+        let lengths = self.model.lengths(&self.cloud.x, m).pull;
+        let known = &lengths[..self.model.pull.len()];
+        level.pass(self.cloud, |cloud| Embedding::symmetric(cloud, m), &rounding, known)
     }
 
     fn evaluate(&self, m: &Matrix, anchor: (f64, &Matrix)) -> Result<At> {
         let mut shifted = self.state.z.clone();
         linalg::add_scaled(&mut shifted, -self.penalty.cone, m);
         let z = if self.wide() { positive_part(shifted)? } else { Positive::part(&shifted)? };
-        self.value(m, anchor, self.pass(m), z)
+        self.value(m, anchor, self.pass(&self.level, m, self.every), z)
     }
 
     /// The augmented Lagrangian after a pass over the pairs.
@@ -501,20 +451,13 @@ impl<'a> Streamed<'a> {
 
     /// Rows for the longest pairs; tells whether there are new ones.
     fn adopt_far(&mut self, seen: &Rounded) -> bool {
-        let from = self.model.pull.clone();
-        let mut pull = from.clone();
-        pull.extend(seen.far.iter().map(|f| (f.1, f.2)));
-        pull.sort_unstable();
-        pull.dedup();
-        if pull.len() == from.len() {
-            return false;
+        match with_rows_for(&mut self.model, &seen.far, &self.state.eta) {
+            Some(eta) => {
+                self.state.eta = eta;
+                true
+            }
+            None => false,
         }
-        let mut eta: Vec<f64> =
-            pull.iter().map(|pair| from.binary_search(pair).map_or(0.0, |k| self.state.eta[k])).collect();
-        eta.push(self.state.eta[from.len()]);
-        self.model.pull = pull;
-        self.state.eta = eta;
-        true
     }
 
     /// A narrower rounding where the gap asks for it, below [`NARROW`] only where the tolerance does, too; the rounding now
@@ -566,7 +509,7 @@ impl<'a> Streamed<'a> {
     /// What the metric and the multipliers are worth on all pairs.
     fn judge(&mut self) -> Result<()> {
         let m = linalg::product_transposed(&self.state.factor, &self.state.factor);
-        let seen = self.pass_over(self.cloud.compacted(&self.state.factor).as_ref(), &m, u64::MAX);
+        let seen = self.pass(&Level::of_all(self.cloud, &self.state.factor, (self.best.0, self.bound)), &m, u64::MAX);
         let objective = self.settings.c * seen.longest + seen.hinge;
         if objective < self.best.0 && seen.longest > 0.0 {
             self.best = (objective, self.state.factor.clone());
@@ -591,9 +534,18 @@ fn positive_part(mut a: Matrix) -> Result<Positive> {
 
 /// Whether this method is the faster one for these settings, or the only one.
 pub(crate) fn wants_stream(cloud: &Cloud, settings: &Settings) -> bool {
+    if is_central(cloud) && pairs(cloud) > CENTRAL_PAIRS {
+        return true;
+    }
     let least = if settings.stop.tolerance >= STREAMED_ROUGHLY.1 { STREAMED_ROUGHLY.0 } else { STREAMED_PAIRS };
     let crowded = settings.c >= CROWDED * cloud.pair_totals().0;
     !allows_rows(cloud) || (crowded && pairs(cloud) > least)
+}
+
+/// Whether the central path is followed: where its Newton system is small, or takes less than a pass over the pairs.
+fn is_central(cloud: &Cloud) -> bool {
+    let p = cloud.x.cols();
+    p <= CENTRAL || (p <= DIMENSIONS && pairs(cloud) >= PASS_PAIRS)
 }
 
 /// Whether the pairs are few enough for rows of their own, and the coordinates for a system of them.

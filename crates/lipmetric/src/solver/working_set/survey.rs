@@ -115,7 +115,7 @@ const MULTIPLE: f64 = 1e12;
 
 impl Survey {
     /// The same in the usual numbers of the points.
-    pub(super) fn placed(mut self, order: &Compact) -> Self {
+    pub(crate) fn placed(mut self, order: &Compact) -> Self {
         // Pairs of different label are in the order of their classes either way.
         let place = |i: u32| order.place[i as usize] as u32;
         self.near.iter_mut().for_each(|(row, _)| (row.i, row.j) = (place(row.i), place(row.j)));
