@@ -46,6 +46,20 @@ def program():
 
 
 @pytest.fixture
+def metric_learn(monkeypatch):
+    """metric-learn, whose last version (0.7.0) gives scikit-learn a parameter by the name that it had until 1.7."""
+    package = pytest.importorskip("metric_learn")
+    from metric_learn import _util
+
+    def renamed(check):
+        return lambda *args, force_all_finite=True, **options: check(*args, ensure_all_finite=force_all_finite, **options)
+
+    for name in ("check_array", "check_X_y"):
+        monkeypatch.setattr(_util, name, renamed(getattr(_util, name)))
+    return package
+
+
+@pytest.fixture
 def blobs():
     """Three classes in four features, of which two say something."""
     rng = np.random.default_rng(0)

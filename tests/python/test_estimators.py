@@ -453,6 +453,34 @@ def test_the_smooth_function_is_kernel_ridge_of_scikit_learn(name):
     np.testing.assert_allclose(model.predict(X_new), y.mean() + theirs.predict(kernel(X_new, X)), rtol=1e-6)
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_mlkr_is_that_of_metric_learn(metric_learn):
+    X, y = wave()
+    theirs = metric_learn.MLKR(init="pca", tol=1e-8, max_iter=1000).fit(X, y).get_mahalanobis_matrix()
+    ours = lipmetric.MLKR(scaling="none", held_out=0, tol=1e-8, max_iter=1000).fit(X, y).get_mahalanobis_matrix()
+
+    def left(M):
+        """The squared errors of the rows, each predicted from the others, that both minimise."""
+        steps = X[:, None] - X[None]
+        kernel = np.exp(-np.einsum("ijk,kl,ijl->ij", steps, M, steps))
+        np.fill_diagonal(kernel, 0)
+        return (((kernel @ y) / kernel.sum(1) - y) ** 2).sum()
+
+    assert left(ours) <= left(theirs) * 1.001
+
+
+def test_discriminants_are_the_directions_of_scikit_learn():
+    from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+
+    rng = np.random.default_rng(0)
+    y = rng.integers(3, size=3000)
+    X = rng.normal(size=(3000, 5)) * [1, 2, 1, 3, 2] + 2 * rng.normal(size=(3, 5))[y]
+    ours = np.linalg.qr(lipmetric.Discriminant(scaling="none").fit(X, y).components_.T)[0]
+    theirs = np.linalg.qr(LinearDiscriminantAnalysis(solver="eigen").fit(X, y).scalings_[:, :2])[0]
+    # The cosines of the angles between the two planes; ours shrinks the covariance a little.
+    assert np.linalg.svd(ours.T @ theirs)[1].min() > 0.99
+
+
 def test_the_range_of_a_prediction_holds():
     X, y = wave()
     learner = make("AGOPRegressor", classifier="extension").fit(X, y)
