@@ -29,7 +29,7 @@ from sklearn.utils.validation import (
 )
 
 from ._core import Model, ask, certified_of, counterfactuals_of, fit_native, mapped, request_for, warn_unless_converged
-from ._frames import chosen_rows, class_name, columns_of, is_frame, is_single, label_name
+from ._frames import chosen_rows, class_name, columns_of, is_frame, is_single, label_name, warn_of_numbers
 from ._parameters import parameters_of, threads_of, to_spec
 
 Array = npt.NDArray[np.float64]
@@ -203,6 +203,9 @@ class Predicting(ClassifierMixin, Fitting):  # type: ignore[misc]
 
     def _labels(self, targets: npt.NDArray[Any]) -> Any:
         self.classes_, codes = np.unique(targets, return_inverse=True)
+        # Of more, scikit-learn's own check warns.
+        if 2 * len(self.classes_) <= len(codes):
+            warn_of_numbers(self.classes_, len(codes), 4)
         return [class_name(c) for c in self.classes_.tolist()], codes.reshape(-1).astype(np.uint32)
 
     def predict(self, X: Any) -> npt.NDArray[Any]:

@@ -14,7 +14,17 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _lipmetric
-from ._frames import class_name, is_frame, is_single, label_name, labels_of, named_classes, rows_of, targets_of
+from ._frames import (
+    class_name,
+    is_frame,
+    is_single,
+    label_name,
+    labels_of,
+    named_classes,
+    rows_of,
+    targets_of,
+    warn_of_numbers,
+)
 from ._parameters import base_spec, call, threads_of, to_classifier, to_json, to_spec
 
 Array = npt.NDArray[np.float64]
@@ -621,6 +631,8 @@ def fit(
         raise ValueError(f"`task`: {task!r} is neither classification nor regression")
     numbers = task == "regression"
     classes, codes = (None, None) if numbers else labels_of(y)
+    if classes is not None and codes is not None:
+        warn_of_numbers(classes, len(codes), 2)
     if isinstance(method, Mapping):
         spec, init = dict(method), None
         if params:

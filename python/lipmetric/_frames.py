@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -184,6 +185,20 @@ def labels_of(y: Any) -> tuple[npt.NDArray[Any], npt.NDArray[np.uint32]]:
     except TypeError:
         raise ValueError("y mixes labels of different types, which have no order; make all of them texts") from None
     return classes, codes.reshape(-1).astype(np.uint32)
+
+
+#: Different numbers from which on they are hardly classes, whatever the number of rows; of fewer rows that are mostly different ...
+MANY = 100
+#: ... these are enough.
+SOME = 20
+
+
+def warn_of_numbers(classes: npt.NDArray[Any], rows: int, stacklevel: int) -> None:
+    """Warns of classes that look like numbers to predict."""
+    count = len(classes)
+    if classes.dtype.kind in "iuf" and (count >= MANY or (count > SOME and 2 * count > rows)):
+        text = f"y has {count} different numbers on {rows} rows, each of which is taken for a class; to predict numbers, "
+        warnings.warn(text + "say task='regression', or take a regressor", UserWarning, stacklevel=stacklevel + 1)
 
 
 def targets_of(y: Any) -> npt.NDArray[np.float64]:

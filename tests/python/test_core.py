@@ -9,6 +9,7 @@ import sys
 import textwrap
 import threading
 import time
+import warnings
 
 import numpy as np
 import pytest
@@ -216,6 +217,19 @@ def test_a_time_limit_before_c_max_is_known_leaves_a_model():
         model = lipmetric.fit(X, y, method, slack=slack, time_limit=1e-3)
         assert model.status == "time_limit" and model.outcome["notes"], (method, slack)
         assert len(model.predict(X)) == 150
+
+
+def test_numbers_that_are_taken_for_classes_are_told():
+    X, some = np.arange(900.0).reshape(300, 3), np.arange(300) % 120
+    for y in (some, some.astype(float), np.arange(300)):
+        with pytest.warns(UserWarning, match=f"{len(set(y))} different numbers on 300 rows.*task='regression'"):
+            lipmetric.fit(X, y, "nn")
+    with pytest.warns(UserWarning, match="120 different numbers on 300 rows.*take a regressor"):
+        lipmetric.KNeighborsClassifier().fit(X, some)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        lipmetric.fit(X, [f"person {k}" for k in some], "nn")
+        lipmetric.fit(X, some % 90, "nn")
 
 
 def test_a_callback_sees_every_step_and_may_end_the_fit(two):
