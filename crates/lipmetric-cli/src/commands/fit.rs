@@ -369,17 +369,17 @@ fn drawn_weights(model: &Model, width: usize) -> String {
 pub(crate) fn describe_outcome(model: &Model) -> String {
     let mut facts = TextTable::new(vec![Align::Left, Align::Left]);
     facts.row(["method", model.spec.name()]);
-    let given = options::worded_parameters(&model.used);
+    let given = options::worded_parameters(&model.used, model.task);
     let told = given.iter().any(|(name, _)| name == "c");
     // Numbers are judged by their squared errors.
-    for (name, value) in given.into_iter().filter(|(name, _)| name != "score" || model.task != Task::Regression) {
+    for (name, value) in given {
         facts.row([name, value]);
     }
     let outcome = &model.outcome;
     if let Some(choice) = &outcome.choice {
         describe_choice(model, choice, &mut facts);
     }
-    facts.row(["ended".to_owned(), describe_end(outcome)]);
+    facts.row(["ended", describe_end(outcome)]);
     for (name, value) in [("objective", outcome.objective), ("lower bound", outcome.dual)] {
         if let Some(value) = value {
             facts.row([name, &format!("{value:.9}")]);
@@ -429,16 +429,15 @@ fn wrapped(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// How a fit ended. Of a choice, the certificate is one of the learned part, to the tolerance of the choice's own fits.
-fn describe_end(outcome: &Outcome) -> String {
-    let described = outcome.status.describe();
-    match (&outcome.choice, outcome.gap) {
-        (Some(choice), Some(_)) if outcome.status == Status::Optimal => {
-            let blended = choice.chosen.euclid > 0.0 && choice.chosen.euclid < 1.0;
-            let part = if blended { ", of the learned part before it is blended" } else { "" };
-            format!("optimal to the certified gap below{part}")
+/// How a fit ended. Of a choice, the certificate is one to the tolerance of the choice's own fits; a blend has none.
+fn describe_end(outcome: &Outcome) -> &'static str {
+    let optimal = outcome.status == Status::Optimal;
+    match &outcome.choice {
+        Some(choice) if optimal && choice.chosen.euclid > 0.0 && choice.chosen.euclid < 1.0 => {
+            "learned part optimal to the gap noted below"
         }
-        _ => described.to_owned(),
+        Some(_) if optimal && outcome.gap.is_some() => "optimal to the certified gap below",
+        _ => outcome.status.describe(),
     }
 }
 
@@ -572,14 +571,16 @@ fn expect_numbers(model: &Model, choice: &Choice, facts: &mut TextTable) {
         facts.row(["  Euclidean nearest neighbours", &format!("{neighbours:.3}")]);
     }
     facts.row(["  chosen", &format!("{:.3}", choice.chosen.accuracy)]);
-    facts.row(["expect about", &format!("R2 {:.3} on new rows of the same kind", choice.estimate)]);
+    facts.row(["expect about", &estimated(choice, |estimate| format!("R2 {estimate:.3}"))]);
     let Some(target) = model.training.as_ref().and_then(|rows| rows.y.numbers()).map(Spread::of) else { return };
     let beside = |error: f64, mean: f64| format!("{} (always the mean: {})", short(error), short(mean));
     if let Some(absolute) = choice.absolute_error {
         facts.row(["  mean absolute error", &beside(absolute, target.absolute)]);
     }
-    let rmse = target.deviation * (1.0 - choice.estimate).max(0.0).sqrt();
-    facts.row(["  root mean squared error", &beside(rmse, target.deviation)]);
+    if let Some(estimate) = choice.estimate {
+        let rmse = target.deviation * (1.0 - estimate).max(0.0).sqrt();
+        facts.row(["  root mean squared error", &beside(rmse, target.deviation)]);
+    }
 }
 
 /// How numbers are spread.
@@ -615,7 +616,15 @@ impl std::fmt::Display for Spread {
     }
 }
 
+/// The estimate for new rows, where there is one.
+fn estimated(choice: &Choice, shown: impl Fn(f64) -> String) -> String {
+    match choice.estimate {
+        Some(estimate) => format!("{} on new rows of the same kind", shown(estimate)),
+        None => "not known: fewer than two folds were done".to_owned(),
+    }
+}
+
 /// What the choice itself has not made optimistic.
 fn expect(choice: &Choice, facts: &mut TextTable) {
-    facts.row(["expect about", &format!("{:.1} % on new rows of the same kind", 100.0 * choice.estimate)]);
+    facts.row(["expect about", &estimated(choice, |estimate| format!("{:.1} %", 100.0 * estimate))]);
 }

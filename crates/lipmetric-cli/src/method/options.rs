@@ -3,6 +3,7 @@
 use super::Method;
 use crate::failure::{Failure, Result};
 use clap::ValueEnum;
+use lipmetric::Task;
 use lipmetric::method::{Method as _, Outcome, Solver, Spec};
 use serde_json::{Map, Value, json};
 
@@ -289,9 +290,11 @@ pub(crate) fn parameters(spec: &Spec) -> Given {
     out
 }
 
-/// The same as text.
-pub(crate) fn worded_parameters(spec: &Spec) -> Vec<(String, String)> {
-    parameters(spec).iter().map(|(name, value)| (name.clone(), worded(value))).collect()
+/// The same as text. Numbers are judged by R2, whatever the score of classes is.
+pub(crate) fn worded_parameters(spec: &Spec, task: Task) -> Vec<(String, String)> {
+    let value =
+        |name: &str, value| if name == "score" && task == Task::Regression { "R2".to_owned() } else { worded(value) };
+    parameters(spec).iter().map(|(name, given)| (name.clone(), value(name, given))).collect()
 }
 
 /// The defaults of an option: each value with the methods that have it. `none` is what no value means.

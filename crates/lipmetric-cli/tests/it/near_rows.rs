@@ -119,6 +119,12 @@ fn a_blend_does_not_carry_the_certificate_of_what_was_blended() {
     assert!(fit["choice"]["euclid"].as_f64().unwrap() > 0.0, "{fit}");
     assert!(fit["gap"].is_null() && fit["objective"].is_null() && fit["dual"].is_null(), "{fit}");
     assert!(fit["notes"].to_string().contains("nothing is certified of the mixture"), "{fit}");
+    assert_eq!(fit["status"], "optimal");
+    let told = room.ok(&["fit", "--data", "echo", "--metrics", "lip-local", "--classifier", "nearest"]);
+    assert!(
+        told.contains("learned part optimal to the gap noted below") && !told.contains("to the tolerance"),
+        "{told}"
+    );
 }
 
 #[test]

@@ -32,7 +32,7 @@ fn a_number_is_fitted_predicted_and_judged() {
     for line in ["a number to predict", "always the mean", "expect about", "mean absolute error"] {
         assert!(text.contains(line), "{line}: {text}");
     }
-    assert!(!text.contains("score"), "numbers have none: {text}");
+    assert!(text.lines().any(|line| line.starts_with("score ") && line.ends_with(" R2")), "{text}");
     let said =
         room.ok(&["predict", "--model", "m.lip", "test.csv", "--within", "0.1", "--distance", "--neighbours", "1"]);
     let mut lines = said.lines();
@@ -72,6 +72,10 @@ fn methods_and_functions_for_numbers_are_compared() {
     let table =
         room.ok(&["compare", "rows.csv", "--task", "regression", "--methods", "nn,mlkr,agop", "--repeats", "2"]);
     assert!(table.contains("explained variance (R2)") && table.contains("MLKR"), "{table}");
+    // Of numbers no scaling is chosen, and there are no classes.
+    let table = room.ok(&["compare", "rows.csv", "--task", "regression", "--methods", "nn,auto", "--repeats", "2"]);
+    assert!(table.contains("scaling: standard,") && table.contains("score R2"), "{table}");
+    assert!(!table.contains("class") && !table.contains("accuracy"), "{table}");
     let json = room.json(&["compare", "rows.csv", "--task", "regression", "--repeats", "2", "--json"]);
     assert_eq!(json["methods"].as_array().unwrap().len(), 4);
     assert!(json["data"][0]["methods"][0]["splits"][0]["mae"].is_number(), "{json}");

@@ -287,8 +287,9 @@ fn expected(model: &Model) -> Result<Option<Expected>> {
     /// Rows that accuracies are taken from.
     const JUDGED: usize = 4000;
     let one = |accuracy: f64, rows: usize, how: How| Expected { accuracy, band: share_band(accuracy, rows), rows, how };
-    if let Some(choice) = model.outcome.choice.as_ref().filter(|c| c.rows > 0) {
-        return Ok(Some(one(choice.estimate, choice.rows, How::HeldOut)));
+    let choice = model.outcome.choice.as_ref().filter(|c| c.rows > 0);
+    if let Some((estimate, rows)) = choice.and_then(|c| Some((c.estimate?, c.rows))) {
+        return Ok(Some(one(estimate, rows, How::HeldOut)));
     }
     if let Classifier::Pairs(pairing) = &model.classifier {
         let scores = pairing.scores.and_then(|s| Some((s.accuracy?, s.pairs)));

@@ -38,7 +38,7 @@ fn what_is_expected_of_labels_that_are_noise_is_chance_however_much_is_tried() {
         let noise = data(120, 4, seed, |_, rng| rng.random_range(0..2));
         let choice = fit(&few(), ClassifierSpec::Auto, &noise).outcome.choice.unwrap();
         assert!(choice.chosen.accuracy >= choice.reference - 0.1);
-        mean += choice.estimate / 6.0;
+        mean += choice.estimate.unwrap() / 6.0;
     }
     assert!((mean - 0.5).abs() < 0.06, "{mean}");
 }
@@ -110,7 +110,8 @@ fn every_score_can_be_chosen_by_and_a_rare_class_counts_where_it_is_asked_for() 
     for score in [Score::Balanced, Score::LogLoss, Score::Auc] {
         let spec = Auto::new().score(score).metrics(vec![MetricKind::Within]).into();
         let choice = fit(&spec, ClassifierSpec::Auto, &rows).outcome.choice.unwrap();
-        assert!(choice.estimate > 0.6 && choice.estimate < 1.0, "{score}: {}", choice.estimate);
+        let estimate = choice.estimate.unwrap();
+        assert!(estimate > 0.6 && estimate < 1.0, "{score}: {estimate}");
         let range = if score == Score::LogLoss { -0.7..0.0 } else { 0.5..1.0 };
         assert!(range.contains(&choice.score.unwrap()), "{score}: {:?}", choice.score);
     }
@@ -193,7 +194,28 @@ fn of_many_rows_the_choice_is_judged_again_with_all_of_them() {
     let prepared = model.preparation.apply(&test.columns).unwrap();
     let told = model.predict(lipmetric::model::Rows::Prepared(&prepared)).unwrap();
     let right = told.iter().zip(test.labels.codes()).filter(|(a, b)| a == b).count() as f64 / 1500.0;
-    assert!((right - choice.estimate).abs() < 0.05, "expected {}, found {right}", choice.estimate);
+    let expected = choice.estimate.unwrap();
+    assert!((right - expected).abs() < 0.05, "expected {expected}, found {right}");
+}
+
+#[test]
+fn a_choice_that_ends_before_two_folds_are_done_has_no_estimate() {
+    let rows = data(90, 3, 4, |x, _| u32::from(x[0] > 0.1));
+    let spec: Spec = Auto::new().metrics(vec![MetricKind::LipLocal]).into();
+    let (mut with, mut without) = (0, 0);
+    for steps in (30..1500).step_by(30) {
+        let recipe = Recipe::new(&spec).predicting(ClassifierSpec::Auto);
+        let model = recipe.fit(&rows, None, &mut Impatient(steps)).unwrap();
+        match model.outcome.choice.as_ref().filter(|choice| choice.rows > 0).map(|choice| choice.estimate) {
+            Some(Some(estimate)) => {
+                assert!(estimate > 0.5, "{estimate} after {steps} steps");
+                with += 1;
+            }
+            Some(None) => without += 1,
+            None => {}
+        }
+    }
+    assert!(with > 0 && without > 0, "{with} {without}");
 }
 
 /// The same rows with every feature bent by a function, and the classes of the rows before that.
@@ -225,7 +247,7 @@ fn ranks_are_taken_where_tails_are_heavy_and_not_where_they_are_not() {
     let named = |codes: &[u32], names: &[String]| codes.iter().map(|&c| names[c as usize].clone()).collect::<Vec<_>>();
     let (told, truth) = (named(&told, &model.classes), named(fresh.labels.codes(), fresh.labels.classes()));
     let right = told.iter().zip(&truth).filter(|(a, b)| a == b).count() as f64 / 600.0;
-    let estimate = model.outcome.choice.as_ref().unwrap().estimate;
+    let estimate = model.outcome.choice.as_ref().unwrap().estimate.unwrap();
     assert!((right - estimate).abs() < 0.08, "{right} and {estimate}");
 
     let plain = bent(240, 4, |v| v);

@@ -50,7 +50,7 @@ fn caption(outcome: &Outcome<'_>, args: &Args) -> String {
     format!(
         "{} in per cent, mean and standard deviation over {} (seed {}); the best of each row is bold.",
         sentence(&judged(args)),
-        splits(outcome),
+        splits(outcome, args.task.task()),
         outcome.protocol.seed
     )
 }

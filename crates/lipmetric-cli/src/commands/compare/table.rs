@@ -27,7 +27,7 @@ pub(super) fn describe(outcome: &Outcome<'_>, args: &Args, width: usize) -> Stri
     let grid = if wide.width() <= width { wide } else { grid(comparison, Form::TwoLines) };
     let mut text = grid.render(width) + "\n";
     text += &wrap(&caption(outcome, args), 0, width.min(100));
-    text += &settings(outcome, width);
+    text += &settings(outcome, args.task.task(), width);
     for line in troubles(comparison) {
         text += &wrap(&line, 2, width.min(100));
     }
@@ -92,14 +92,15 @@ fn duration(seconds: f64) -> String {
 }
 
 /// What the figures are over: `10 stratified splits, 0.6 of each class to train`.
-pub(super) fn splits(outcome: &Outcome<'_>) -> String {
+pub(super) fn splits(outcome: &Outcome<'_>, task: Task) -> String {
     let (done, protocol) = (outcome.comparison.repeats(), &outcome.protocol);
     let first = if done < protocol.count() { format!("the first {done} of ") } else { String::new() };
     match protocol.folds {
         Some(k) => format!("{first}{k} folds of a stratified cross-validation"),
         None => {
             let splits = counted(protocol.repeats, "stratified split", "stratified splits");
-            format!("{first}{splits}, {} of each class to train", protocol.train_fraction)
+            let each = if task == Task::Regression { "the rows" } else { "each class" };
+            format!("{first}{splits}, {} of {each} to train", protocol.train_fraction)
         }
     }
 }
@@ -114,7 +115,7 @@ pub(super) fn judged(args: &Args) -> String {
 
 fn caption(outcome: &Outcome<'_>, args: &Args) -> String {
     let comparison = &outcome.comparison;
-    let splits = splits(outcome);
+    let splits = splits(outcome, args.task.task());
     let usual = usual(outcome);
     let voting = match usual {
         K::Auto => "k nearest neighbours, k chosen by leave-one-out".to_owned(),
@@ -140,19 +141,20 @@ fn caption(outcome: &Outcome<'_>, args: &Args) -> String {
 /// How features are scaled.
 fn scaling(outcome: &Outcome<'_>, args: &Args) -> String {
     let scale = args.prepare.scale;
-    let chooses = scale.0.is_auto() && outcome.specs.iter().any(|spec| matches!(spec, Spec::Auto(_)));
+    let classes = args.task.task() != Task::Regression;
+    let chooses = classes && scale.0.is_auto() && outcome.specs.iter().any(|spec| matches!(spec, Spec::Auto(_)));
     let unless = if chooses { " (auto may take quantile)" } else { "" };
     format!("{}{unless}", scale.usual())
 }
 
 /// What each method was told, methods with the same settings together.
-fn settings(outcome: &Outcome<'_>, width: usize) -> String {
+fn settings(outcome: &Outcome<'_>, task: Task, width: usize) -> String {
     let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
     let columns = outcome.comparison.methods.iter().zip(outcome.specs);
     let usual = usual(outcome);
     for ((name, spec), classifier) in columns.zip(&outcome.classifiers) {
         let own = if is_usual(classifier, usual) { String::new() } else { prediction(classifier, spec) };
-        let told: Vec<String> = [parameters(spec), own].into_iter().filter(|p| !p.is_empty()).collect();
+        let told: Vec<String> = [parameters(spec, task), own].into_iter().filter(|p| !p.is_empty()).collect();
         let parameters = told.join("; ");
         match groups.iter_mut().find(|g| g.0 == parameters) {
             Some(group) => group.1.push(name),
@@ -191,8 +193,8 @@ fn prediction(classifier: &ClassifierSpec, spec: &Spec) -> String {
 }
 
 /// `slack instance, c 1`.
-fn parameters(spec: &Spec) -> String {
-    let shown = options::worded_parameters(spec).into_iter();
+fn parameters(spec: &Spec, task: Task) -> String {
+    let shown = options::worded_parameters(spec, task).into_iter();
     shown.map(|(name, value)| format!("{} {value}", name.replace('_', "-"))).collect::<Vec<_>>().join(", ")
 }
 

@@ -119,7 +119,7 @@ fn told_again(choice: &mut Choice, race: &Race, arm: usize, again: &Again, rows:
         How::Votes(k) => choice.chosen.k = Some(k),
         How::Smooth(smoothness) => choice.chosen.smoothness = Some(smoothness),
     }
-    (choice.estimate, choice.absolute_error, choice.rows) = (again.accuracy, again.absolute, rows);
+    (choice.estimate, choice.absolute_error, choice.rows) = (Some(again.accuracy), again.absolute, rows);
     choice.score = choice.score.map(|_| again.score);
     (choice.folds, choice.repeats) = (1, 1);
 }

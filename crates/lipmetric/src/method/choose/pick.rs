@@ -90,7 +90,7 @@ impl Race {
             absolute_error: data
                 .y
                 .numbers()
-                .map(|_| self.standing(&self.off).nested(&counts, |kept| self.rule(&all, &usual, &outside(kept)))),
+                .and_then(|_| self.standing(&self.off).nested(&counts, |kept| self.rule(&all, &usual, &outside(kept)))),
             neighbours: (!votes.is_empty()).then(|| right.mean(right.best(votes, &counts), &counts)),
             score: (ask.score != Score::Accuracy).then(|| self.standing(&self.good).mean(arm, &weight)),
             scaling: None,

@@ -124,8 +124,9 @@ pub struct Choice {
     pub reference: f64,
     /// The standard error of the difference between the reference and the best.
     pub standard_error: f64,
-    /// The accuracy of the choice where each fold is predicted by what the other folds would have chosen: not optimistic.
-    pub estimate: f64,
+    /// The accuracy of the choice where each fold is predicted by what the other folds would have chosen: not optimistic. None where
+    /// a time limit or an observer ended the choice before two folds were done.
+    pub estimate: Option<f64>,
     /// Of numbers, the mean absolute error of the choice, likewise. The other figures are then R2 in the accuracy's place.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub absolute_error: Option<f64>,
@@ -164,7 +165,7 @@ impl Choice {
             chosen: Judged::new(usual, euclid, k, 0.0),
             reference: 0.0,
             standard_error: 0.0,
-            estimate: 0.0,
+            estimate: None,
             absolute_error: None,
             rows: 0,
             folds: 0,

@@ -85,14 +85,17 @@ impl Standing<'_> {
         if gain > 0.0 { Verdict { pick: best, ..kept } } else { kept }
     }
 
-    /// What a rule is worth that chooses by weights: each fold by what the others would have chosen.
-    pub(super) fn nested(&self, weight: &[f64], rule: impl Fn(&[f64]) -> usize) -> f64 {
+    /// What a rule is worth that chooses by weights: each fold by what the others would have chosen. Nothing where fewer than two
+    /// folds were held out.
+    pub(super) fn nested(&self, weight: &[f64], rule: impl Fn(&[f64]) -> usize) -> Option<f64> {
         let (mut right, mut total) = (0.0, 0.0);
         for (inside, outside) in self.left_out(weight) {
             let mass: f64 = inside.iter().sum();
-            right += mass * self.mean(rule(&outside), &inside);
-            total += mass;
+            if mass > 0.0 && outside.iter().sum::<f64>() > 0.0 {
+                right += mass * self.mean(rule(&outside), &inside);
+                total += mass;
+            }
         }
-        if total > 0.0 { right / total } else { 0.0 }
+        (total > 0.0).then(|| right / total)
     }
 }
