@@ -1,6 +1,6 @@
 mod numbers;
 
-use super::pairs::{self, AskedArgs};
+use super::pairs::{self, AskedArgs, ComparedArgs};
 use super::seen::{self, Seen};
 use super::shared::{BATCH, SplitArgs, line_up};
 use crate::failure::{Failure, Result};
@@ -51,6 +51,8 @@ pub(crate) struct Args {
     pub(super) roles: RoleArgs,
     #[command(flatten)]
     pub(super) asked: AskedArgs,
+    #[command(flatten)]
+    pub(super) compared: ComparedArgs,
     #[command(flatten)]
     task: TaskArgs,
     /// The model to evaluate
@@ -114,8 +116,8 @@ struct CertifiedAccuracy {
 }
 
 pub(crate) fn run(args: &Args, session: &Session) -> Result {
-    if args.asked.pairs.is_some() {
-        return pairs::evaluate(args, session);
+    if pairs::evaluate(args, session)? {
+        return Ok(());
     }
     args.pages.check(&[args.data.path(), args.model.as_deref()])?;
     let report = match &args.model {

@@ -249,11 +249,42 @@ fn describe_scores(scores: &PairScores) -> String {
 pub(crate) struct AskedArgs {
     /// Instead of rows, pairs of them: lines of two rows of FILE, such as `4,17`; with --model of `evaluate` also whether they are
     /// similar (`1` or `-1`)
-    #[arg(long, value_name = "FILE", help_heading = "Pairs")]
+    #[arg(long, value_name = "FILE", group = "tuples", help_heading = "Pairs")]
     pub(super) pairs: Option<PathBuf>,
     /// The column of FILE that names the rows [default: rows are named by their numbers, from 1]
-    #[arg(long, value_name = "COL", requires = "pairs", help_heading = "Pairs")]
+    #[arg(long, value_name = "COL", requires = "tuples", help_heading = "Pairs")]
     id: Option<String>,
+}
+
+/// Comparisons to judge a model by.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Pairs")]
+pub(crate) struct ComparedArgs {
+    /// Instead of rows, comparisons of them: lines of three rows `i,j,l` of FILE for "row i is nearer to row j than to row l", of which
+    /// the share that holds is told (with --model)
+    #[arg(long, value_name = "FILE", group = "tuples")]
+    triplets: Option<PathBuf>,
+    /// The same of lines of four rows `i,j,k,l` for "rows i and j are nearer to each other than rows k and l" (with --model)
+    #[arg(long, value_name = "FILE", group = "tuples")]
+    quadruplets: Option<PathBuf>,
+}
+
+impl ComparedArgs {
+    /// The file of comparisons, if any.
+    pub(super) fn file(&self) -> Option<&Path> {
+        self.triplets.as_deref().or(self.quadruplets.as_deref())
+    }
+
+    /// Reads it: the pair that should be nearer and the one that should be farther apart, of each comparison.
+    fn read(&self, names: &RowNames) -> Result<Vec<[[usize; 2]; 2]>> {
+        if let Some(path) = &self.triplets {
+            let all: Vec<Triplet> = read_comparisons(&Source::new(path), names)?;
+            return Ok(all.into_iter().map(|[i, j, l]| [[i, j], [i, l]]).collect());
+        }
+        let Some(path) = &self.quadruplets else { return Ok(Vec::new()) };
+        let all: Vec<Quadruplet> = read_comparisons(&Source::new(path), names)?;
+        Ok(all.into_iter().map(|[i, j, k, l]| [[i, j], [k, l]]).collect())
+    }
 }
 
 impl AskedArgs {
@@ -309,19 +340,57 @@ struct Judged {
     scores: PairScores,
 }
 
-pub(super) fn evaluate(args: &evaluate::Args, session: &Session) -> Result {
-    let (Some(path), Some(pairs)) = (&args.model, &args.asked.pairs) else {
-        return Err(Failure::Usage("--pairs: name the model that shall be judged with --model".to_owned()));
+/// How many comparisons hold under a model's distance.
+#[derive(Serialize)]
+struct Held {
+    judged: String,
+    comparisons: usize,
+    /// The share that holds.
+    holds: f64,
+}
+
+/// The model that is judged by a file of pairs or comparisons, the rows that these name, and how.
+fn judged_by(file: &Path, args: &evaluate::Args, session: &Session) -> Result<(Model, Table, RowNames, String)> {
+    let Some(path) = &args.model else {
+        let option = if args.asked.pairs.is_some() { "--pairs" } else { "--triplets, --quadruplets" };
+        return Err(Failure::Usage(format!("{option}: name the model that shall be judged with --model")));
     };
     let model = crate::input::load_model(path)?.model;
     let mut table = args.data.table(&args.roles.ignore, session)?;
     args.roles.ignore.drop_from(&mut table)?;
     let names = args.asked.names(&mut table, &model)?;
-    let known = read_pairs(&Source::new(pairs), &names)?;
-    let scores = model.judge_pairs(&table, &known)?;
-    let judged = format!("{} on {} of {}", path.display(), pairs.display(), table.origin);
-    if args.json {
-        return output::print_json(&Judged { judged, scores });
+    let judged = format!("{} on {} of {}", path.display(), file.display(), table.origin);
+    Ok((model, table, names, judged))
+}
+
+/// Judges a model by pairs or comparisons; tells whether that was asked for.
+pub(super) fn evaluate(args: &evaluate::Args, session: &Session) -> Result<bool> {
+    if let Some(pairs) = &args.asked.pairs {
+        let (model, table, names, judged) = judged_by(pairs, args, session)?;
+        let scores = model.judge_pairs(&table, &read_pairs(&Source::new(pairs), &names)?)?;
+        if args.json {
+            output::print_json(&Judged { judged, scores })?;
+        } else {
+            output::print(&format!("{judged}\n\n{}", describe_scores(&scores)))?;
+        }
+        return Ok(true);
     }
-    output::print(&format!("{judged}\n\n{}", describe_scores(&scores)))
+    let Some(file) = args.compared.file() else { return Ok(false) };
+    let (model, table, names, judged) = judged_by(file, args, session)?;
+    let all = args.compared.read(&names)?;
+    if all.is_empty() {
+        return Err(Failure::Data(format!("{}: there are no comparisons to judge the model by", file.display())));
+    }
+    let distances = model.pair_distances(&table, &all.concat())?;
+    let holding = distances.chunks_exact(2).filter(|d| d[0] < d[1]).count();
+    let held = Held { judged, comparisons: all.len(), holds: holding as f64 / all.len() as f64 };
+    if args.json {
+        output::print_json(&held)?;
+    } else {
+        let share = format!("{:.2} %", 100.0 * held.holds);
+        let of =
+            format!("of {} hold under the learned distance", counted(held.comparisons, "comparison", "comparisons"));
+        output::print(&format!("{}\n\n{share} {of}\n", held.judged))?;
+    }
+    Ok(true)
 }

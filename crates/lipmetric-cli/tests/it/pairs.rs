@@ -94,6 +94,12 @@ fn the_rivals_and_comparisons_take_the_same_files() {
         let judged =
             room.json(&["evaluate", "rows.csv", "--model", "q.lip", "--id", "name", "--pairs", "held.csv", "--json"]);
         assert!(judged["auc"].as_f64().unwrap() > 0.95 && judged["accuracy"].is_null(), "{judged}");
+        let evaluate =
+            ["evaluate", "rows.csv", "--model", "q.lip", "--id", "name", told[told.len() - 2], told[told.len() - 1]];
+        let held = room.json(&[&evaluate[..], &["--json"]].concat());
+        assert_eq!(held["comparisons"], triplets.lines().count(), "{held}");
+        assert!(held["holds"].as_f64().unwrap() > 0.95, "{held}");
+        assert!(room.ok(&evaluate).contains("hold under the learned distance"));
     }
     // Classes learned from pairs: a label may be named.
     let text = std::fs::read_to_string(room.path("rows.csv")).unwrap();
@@ -153,6 +159,10 @@ fn bad_pairs_are_refused_with_their_line() {
     assert!(error.contains("--report"), "{error}");
     assert!(room.fails(2, &["fit", "rows.csv", "--pairs", "pairs.csv", "--threshold", "best"]).contains("max-tnr:0.9"));
     assert!(room.fails(2, &["evaluate", "rows.csv", "--pairs", "pairs.csv"]).contains("--model"));
+    assert!(room.fails(2, &["evaluate", "rows.csv", "--triplets", "pairs.csv"]).contains("--model"));
+    let error =
+        room.fails(3, &["evaluate", "rows.csv", "--model", "p.lip", "--id", "name", "--quadruplets", "pairs.csv"]);
+    assert!(error.contains("four rows"), "{error}");
 }
 
 #[test]
