@@ -371,7 +371,6 @@ pub(crate) fn describe_outcome(model: &Model) -> String {
     facts.row(["method", model.spec.name()]);
     let given = options::worded_parameters(&model.used, model.task);
     let told = given.iter().any(|(name, _)| name == "c");
-    // Numbers are judged by their squared errors.
     for (name, value) in given {
         facts.row([name, value]);
     }

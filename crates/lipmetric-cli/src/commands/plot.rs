@@ -3,6 +3,7 @@ use super::shared::{line_up, needs_classes};
 use crate::failure::{Failure, Result};
 use crate::input::{DataArgs, RoleArgs};
 use crate::memory;
+use crate::output::short;
 use crate::outputs;
 use crate::session::Session;
 use lipmetric::data::Table;
@@ -10,7 +11,7 @@ use lipmetric::method::Method;
 use lipmetric::model::TrainingRows;
 use lipmetric::prepare::Unseen;
 use lipmetric::view::{ClassView, MapWorth, ModelView, RowsView};
-use lipmetric::{Labels, Model};
+use lipmetric::{Labels, Model, Task};
 use lipmetric_io::{Target, atomic_write};
 use lipmetric_report::Picture;
 use std::path::PathBuf;
@@ -18,8 +19,8 @@ use std::path::PathBuf;
 /// Draw rows as a model's distance sees them: a map, as SVG or PNG
 ///
 /// Rows are drawn in the two directions in which the training rows spread most under the learned distance, so that a row has the same
-/// place whatever else is drawn; classes by colour and shape. Rows without a label column are drawn by their predicted class. Of new
-/// rows with labels it is told how many of them the nearest training rows predict rightly in these two directions, by the whole distance,
+/// place whatever else is drawn; classes by colour and shape, numbers as four ranges of them. Rows without a label column are drawn by
+/// what is predicted. Of new rows with labels of classes it is told how many of them the nearest training rows predict rightly in these two directions, by the whole distance,
 /// and in two principal components.
 #[derive(clap::Args)]
 #[command(after_help = "\
@@ -39,6 +40,8 @@ pub(crate) struct Args {
     output: PathBuf,
 }
 
+/// Ranges that numbers are drawn as, each with as many training rows.
+const RANGES: usize = 4;
 /// Directions that are drawn.
 const DRAWN: usize = 2;
 
@@ -50,10 +53,14 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
     };
     crate::pages::drawable("--output", kind)?;
     let model = crate::input::load_model(&args.model)?.model;
-    needs_classes(&model, "plot")?;
+    let numbers = model.task == Task::Regression;
+    if !numbers {
+        needs_classes(&model, "plot")?;
+    }
     let mut table = args.data.table(&args.roles.ignore, session)?;
     line_up(&mut table, model.preparation.schema(), &args.roles)?;
-    let (labels, known) = classes(&model, &table, session)?;
+    let (labels, known) =
+        if numbers { (ranges(&model, &table, session)?, false) } else { classes(&model, &table, session)? };
     let mut rows = TrainingRows::new(model.preparation.read(&table, Unseen::Error)?, labels);
     rows.lines.clone_from(&table.lines);
     let from = model.training.as_ref().map_or(&rows.x, |training| &training.x);
@@ -86,6 +93,30 @@ fn judge(model: &Model, rows: &TrainingRows, session: &Session) -> Result {
         worth.rows
     ));
     Ok(())
+}
+
+/// The range of each row's number or, where it has none, of the predicted number.
+fn ranges(model: &Model, table: &Table, session: &Session) -> Result<Labels> {
+    let schema = model.preparation.schema();
+    let name = schema.label.as_ref().map(|l| l.name.as_str()).unwrap_or_default();
+    let numbers = if table.named && table.position(name).is_none() {
+        session.note(format!("{}: no column `{name}`; rows are drawn by their predicted number", table.origin));
+        model.estimate(table)?
+    } else {
+        schema.targets(table)?.numbers().unwrap_or_default().to_vec()
+    };
+    let mut known = model.training_rows()?.y.numbers().unwrap_or_default().to_vec();
+    known.sort_by(f64::total_cmp);
+    let mut ends: Vec<f64> = (1..RANGES).filter_map(|k| known.get(k * known.len() / RANGES).copied()).collect();
+    ends.dedup();
+    let names = (0..=ends.len()).map(|k| match (k.checked_sub(1).map(|k| short(ends[k])), ends.get(k)) {
+        (None, Some(end)) => format!("below {}", short(*end)),
+        (Some(begin), Some(end)) => format!("{begin} to {}", short(*end)),
+        (Some(begin), None) => format!("from {begin}"),
+        (None, None) => "all".to_owned(),
+    });
+    let codes = numbers.iter().map(|v| ends.partition_point(|end| end <= v) as u32).collect();
+    Ok(Labels::from_codes(names.collect(), codes)?)
 }
 
 /// The labels of the rows or, where they have none, their predicted classes; and whether they are labels.

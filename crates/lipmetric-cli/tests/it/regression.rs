@@ -51,6 +51,20 @@ fn a_number_is_fitted_predicted_and_judged() {
     let inspected = room.ok(&["inspect", "m.lip"]);
     assert!(inspected.contains("number") && inspected.contains("expect about"), "{inspected}");
     assert!(room.ok(&["neighbours", "m.lip", "test.csv", "--k", "1"]).lines().count() == 61);
+    // A map shows ranges of numbers, of rows without any those of the predicted ones.
+    room.ok(&["plot", "m.lip", "test.csv", "-o", "map.svg"]);
+    let bare: String = std::fs::read_to_string(room.path("test.csv"))
+        .unwrap()
+        .lines()
+        .map(|line| format!("{}\n", line.rsplit_once(',').unwrap().0))
+        .collect();
+    room.write("bare.csv", &bare);
+    let out = room.run(&["plot", "m.lip", "bare.csv", "-o", "bare.svg"]);
+    assert!(String::from_utf8_lossy(&out.stderr).contains("drawn by their predicted number"), "{out:?}");
+    for name in ["map.svg", "bare.svg"] {
+        let drawn = String::from_utf8(room.read(name)).unwrap();
+        assert!(drawn.contains("below 1") && drawn.contains("from 2") && drawn.matches(" to ").count() >= 2, "{drawn}");
+    }
     assert!(room.ok(&["transform", "--model", "m.lip", "test.csv", "--with-label"]).lines().count() == 61);
 }
 
