@@ -72,6 +72,10 @@ fn a_fit_that_would_give_no_certificate_is_refused_before_it_begins() {
     room.ok(&["fit", "--data", "echo", "--method", "lip-d", "--model", "m.lip"]);
     let error = room.fails(3, &["verify", "m.lip"]);
     assert!(error.contains("m.lip") && error.contains("fit it again with `--certificate`"), "{error}");
+    // No remedy is named that would be refused.
+    room.ok(&["fit", "--data", "echo", "--method", "lmnn", "--model", "l.lip"]);
+    let error = room.fails(3, &["verify", "l.lip"]);
+    assert!(error.contains("learned by lmnn") && !error.contains("--certificate"), "{error}");
 }
 
 /// The parts of a model file: the header, and the bytes of the tensors.

@@ -114,10 +114,13 @@ impl Spec {
             Self::Lip(lip) => lip,
             Self::LipPairs(_) => return Ok(()),
             other => {
-                return refused(format!(
-                    "{} gives none: its bound does not come from multipliers of pairs; lip-d, lip-i, lip and lip-pairs give one",
-                    other.name()
-                ));
+                let proved = matches!(other, Self::Lmnn(_) | Self::Lmml(_) | Self::Mcml(_) | Self::LipLocal(_));
+                let why = match proved {
+                    true => "its bound is proved by other means than multipliers of pairs",
+                    false => "it proves no bound",
+                };
+                let name = other.name();
+                return refused(format!("{name} gives none: {why}; lip-d, lip-i, lip and lip-pairs give one"));
             }
         };
         if lip.anchor.is_some() {

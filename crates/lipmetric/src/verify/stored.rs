@@ -1,7 +1,7 @@
 //! What is to be checked: whether the parts fit together, and where a model has them.
 
 use super::{Claims, PairStatement, Statement, Verified, verify, verify_pairs};
-use crate::method::{Choice, Choose, MetricKind, Spec};
+use crate::method::{Choice, Choose, Method, MetricKind, Spec};
 use crate::problem::{Diameter, Slack, Variant};
 use crate::{Error, Matrix, Model, Result, Task};
 
@@ -31,9 +31,9 @@ impl<'a> Statement<'a> {
     /// # Errors
     /// If the model has no certificate or no training rows, or its method is not one that a certificate belongs to.
     pub fn of(model: &'a Model) -> Result<Self> {
+        let (variant, slack, diameter) = form(&model.used, model.outcome.choice.as_ref())?;
         let Some(certificate) = &model.certificate else { return Err(without()) };
         let rows = model.training_rows()?;
-        let (variant, slack, diameter) = form(&model.used, model.outcome.choice.as_ref())?;
         // Where the objective comes down to zero for every trade-off, a fraction of c_max is none: figures are those of 1.
         let c = model.outcome.c.unwrap_or(1.0);
         Ok(Self { x: &rows.x, y: &rows.y, metric: &model.metric, variant, slack, diameter, c, certificate })
@@ -79,9 +79,10 @@ pub(super) fn check_numbers(x: &Matrix, c: f64) -> Result<()> {
 /// The form of the problem: as the method had it, or as it was chosen.
 fn form(used: &Spec, choice: Option<&Choice>) -> Result<(Variant, Slack, Diameter)> {
     let Spec::Lip(lip) = used else {
-        return Err(Error::data(
-            "the model was not learned by lip-d, lip-i, lip or lip-pairs: no certificate belongs to it",
-        ));
+        let name = used.name();
+        return Err(Error::data(format!(
+            "the model was learned by {name}, which keeps no certificate; lip-d, lip-i, lip and lip-pairs can keep one"
+        )));
     };
     if lip.anchor.is_some() {
         return Err(Error::data("the metric was drawn towards an anchor: its certificate is not one of this problem"));
