@@ -101,6 +101,12 @@ fn what_is_about_classes_is_refused_for_numbers_and_the_other_way_round() {
     rows(&room, "rows.csv", 60, 4);
     let missed = room.fails(3, &["fit", "rows.csv"]);
     assert!(missed.contains("hardly a class") && missed.contains("`--task regression`"), "{missed}");
+    // Of more rows there may be classes that are called by hundreds of numbers: they are noted.
+    let whole: String = (0..300).map(|k| format!("{},{}\n", k % 17, k % 120)).collect();
+    room.write("whole.csv", format!("a,price\n{whole}"));
+    let out = room.run(&["fit", "whole.csv", "--method", "nn"]);
+    let said = String::from_utf8_lossy(&out.stderr).replace('\n', " ");
+    assert!(said.contains("120 different numbers") && said.contains("--task regression"), "{said}");
     let fit = |args: &[&str]| room.fails(2, &[&["fit", "rows.csv", "--task", "regression"][..], args].concat());
     assert!(fit(&["--method", "lmnn"]).contains("learns from classes"));
     assert!(fit(&["--score", "auc"]).contains("score of classes"));

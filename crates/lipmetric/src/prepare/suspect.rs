@@ -104,6 +104,9 @@ fn is_name_of_a_number(name: &str) -> bool {
         || name.ends_with("ID")
 }
 
+/// Different whole numbers from which on they are hardly classes.
+const MANY_NUMBERS: usize = 100;
+
 /// What is odd about the classes.
 pub(super) fn of_labels(name: &str, labels: &Labels) -> Vec<String> {
     let mut notes = Vec::new();
@@ -134,7 +137,17 @@ pub(super) fn of_labels(name: &str, labels: &Labels) -> Vec<String> {
             single[..single.len().min(5)].join(", ")
         ));
     }
-    let fractions = |c: &String| crate::data::number(c).is_some_and(|v| v.fract() != 0.0);
+    let number = |c: &String| crate::data::number(c);
+    let fractions = |c: &String| number(c).is_some_and(|v| v.fract() != 0.0);
+    if labels.classes().len() >= MANY_NUMBERS
+        && labels.classes().iter().all(|c| number(c).is_some_and(|v| v.fract() == 0.0))
+    {
+        notes.push(format!(
+            "column `{name}` has {} different numbers, each of which is taken for a class; to predict a number, say \
+             `task = regression`",
+            labels.classes().len()
+        ));
+    }
     if labels.classes().len() > 10 && labels.classes().iter().any(fractions) {
         notes.push(format!(
             "column `{name}` has {} different numbers with fractions: each is taken for a class, but it looks like a measurement; \
