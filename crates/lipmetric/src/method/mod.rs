@@ -455,3 +455,20 @@ pub trait Method: Send + Sync {
     /// [`Outcome::status`] tells.
     fn fit(&self, data: &Training<'_>, observer: &mut dyn Observer) -> Result<Fit>;
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bound_above_the_objective_is_a_status_of_its_own_without_a_gap() {
+        let told = |bound: f64| Outcome::new(Status::Optimal, 3).with_figures(1.0, bound);
+        let trouble = told(1.0 + 1e-6);
+        assert_eq!((trouble.status, trouble.gap), (Status::Inconsistent, None));
+        assert_eq!((trouble.objective, trouble.dual), (Some(1.0), Some(1.0 + 1e-6)));
+        assert!(!trouble.status.converged());
+        // The last digits are rounding.
+        assert_eq!(told(1.0 + f64::EPSILON).status, Status::Optimal);
+        assert_eq!(told(0.5).gap, Some(0.5));
+    }
+}
