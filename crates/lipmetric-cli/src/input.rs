@@ -296,7 +296,7 @@ pub(crate) struct PrepareArgs {
     pub(crate) fill: Fill,
     /// How numeric features are scaled: none, standard (mean 0, deviation 1), minmax (0 to 1),
     /// quantile (the normal quantile of the rank), unit (each row to length 1, as for cosine similarity: embeddings),
-    /// or auto: standard, but `--method auto` takes quantile where that predicts held-out rows better
+    /// or auto: standard, but `--method auto` takes quantile or minmax where that predicts held-out rows better
     #[arg(long, value_name = "RULE", default_value_t)]
     pub(crate) scale: Scale,
 }

@@ -544,11 +544,16 @@ fn describe_distance(kind: MetricKind) -> &'static str {
 
 /// How features are scaled, and what was found on held-out rows.
 fn describe_scaling(choice: &ScalingChoice) -> String {
-    let [standard, quantile] = [choice.standard, choice.quantile].map(|v| format!("{:.1} %", 100.0 * v));
-    match choice.scaling {
-        Scaling::Quantile => format!("quantile of the rank: {quantile} (standard: {standard})"),
-        _ => format!("standard: {standard} (quantile: {quantile})"),
-    }
+    let tried = [
+        (Scaling::Standard, Some(choice.standard)),
+        (Scaling::Minmax, choice.minmax),
+        (Scaling::Quantile, Some(choice.quantile)),
+    ];
+    let figure = |right: Option<f64>| right.map(|v| format!("{:.1}", 100.0 * v));
+    let (chosen, others): (Vec<_>, Vec<_>) = tried.into_iter().partition(|(scaling, _)| *scaling == choice.scaling);
+    let own = chosen.into_iter().find_map(|(_, right)| figure(right)).unwrap_or_default();
+    let others = others.into_iter().filter_map(|(scaling, right)| Some(format!("{scaling}: {}", figure(right)?)));
+    format!("{}: {own} % ({})", choice.scaling, others.collect::<Vec<_>>().join(", "))
 }
 
 /// What it was chosen by, where that is not the accuracy.

@@ -284,7 +284,7 @@ fn the_default_chooses_the_scaling_and_naming_one_ends_that() {
     }
     std::fs::write(room.path("heavy.csv"), rows).unwrap();
     let shown = room.ok(&["fit", "heavy.csv", "--model", "m.lip"]);
-    assert!(shown.contains("chosen scaling") && shown.contains("quantile of the rank: "), "{shown}");
+    assert!(shown.contains("chosen scaling") && shown.contains("quantile: ") && shown.contains("minmax: "), "{shown}");
     assert!(shown.contains("the normal quantile of its rank"), "{shown}");
     let stored = room.json(&["inspect", "m.lip", "--json"]);
     assert_eq!(stored["outcome"]["choice"]["scaling"]["scaling"], "quantile", "{stored}");
@@ -293,7 +293,7 @@ fn the_default_chooses_the_scaling_and_naming_one_ends_that() {
     let named = room.ok(&["fit", "heavy.csv", "--scale", "standard"]);
     assert!(!named.contains("chosen scaling") && !named.contains("quantile"), "{named}");
     let told = room.ok(&["compare", "heavy.csv", "--methods", "nn,auto", "--repeats", "2"]);
-    assert!(told.contains("scaling: standard (auto may take quantile)"), "{told}");
+    assert!(told.contains("scaling: standard (auto may take minmax or quantile)"), "{told}");
     let told = room.ok(&["compare", "heavy.csv", "--methods", "nn", "--repeats", "2"]);
     assert!(told.contains("scaling: standard,"), "{told}");
     assert!(

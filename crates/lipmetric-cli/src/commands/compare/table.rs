@@ -143,7 +143,7 @@ fn scaling(outcome: &Outcome<'_>, args: &Args) -> String {
     let scale = args.prepare.scale;
     let classes = args.task.task() != Task::Regression;
     let chooses = classes && scale.0.is_auto() && outcome.specs.iter().any(|spec| matches!(spec, Spec::Auto(_)));
-    let unless = if chooses { " (auto may take quantile)" } else { "" };
+    let unless = if chooses { " (auto may take minmax or quantile)" } else { "" };
     format!("{}{unless}", scale.usual())
 }
 

@@ -1,4 +1,5 @@
-//! How features are scaled: to mean 0 and deviation 1, unless the normal quantiles of their ranks predict better.
+//! How features are scaled: to mean 0 and deviation 1, unless the normal quantiles of their ranks, or the range from 0 to 1, predict
+//! better.
 
 use super::family::Traits;
 use super::joint::{Ask, Fold, Round, part_goodness, row_weights};
@@ -13,8 +14,8 @@ use crate::solver::{Observer, Progress};
 use crate::{Labels, Matrix, Result};
 use serde::{Deserialize, Serialize};
 
-/// The scalings that are judged, the usual one first.
-const TRIED: [Scaling; 2] = [Scaling::Standard, Scaling::Quantile];
+/// The scalings that are judged, in the order in which each has to be better than what was taken before.
+const TRIED: [Scaling; 3] = [Scaling::Standard, Scaling::Quantile, Scaling::Minmax];
 /// Rows to choose by, at most: a gain of three points is then three standard errors, and the choice takes half a second.
 const ROWS: usize = 600;
 /// Features, at most: of more, the preparation of every fold would take longer than the functions that judge it.
@@ -31,9 +32,12 @@ pub struct ScalingChoice {
     pub scaling: Scaling,
     /// The part of the held-out rows that is predicted correctly with features of mean 0 and deviation 1 ...
     pub standard: f64,
-    /// ... and with the normal quantiles of their ranks.
+    /// ... with the normal quantiles of their ranks ...
     pub quantile: f64,
-    /// The standard error of the difference by which it was chosen.
+    /// ... and with features from 0 to 1. Models of earlier versions do not have it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub minmax: Option<f64>,
+    /// The standard error of the difference between what was chosen and the standard one, or between ranks and that.
     pub standard_error: f64,
 }
 
@@ -58,7 +62,7 @@ pub(crate) struct Judges<'a> {
 
 impl Auto {
     /// Chooses the scaling by the Euclidean distance alone, on folds: fill values, scales and ranks are those of the rows that are
-    /// learned from. Ranks are taken if they predict better by more than one standard error, also without any one of the folds.
+    /// learned from. Another one is taken if it predicts better by more than one standard error, also without any one of the folds.
     /// Nothing where there is nothing to choose, or the observer ends it.
     pub(crate) fn choose_scaling(
         &self,
@@ -77,10 +81,12 @@ impl Auto {
         let Some(trial) = sample.judge(&ask, self.seed, observer)? else { return Ok(None) };
         let choice = trial.choice(&sample.counts(&trial.times, self.score)?);
         observer.decided(&format!(
-            "scaling: {}, by held-out rows: {:.1} % of them are predicted correctly with standard, {:.1} % with quantile",
+            "scaling: {}, by held-out rows: {:.1} % of them are predicted correctly with standard, {:.1} % with quantile, {:.1} % \
+             with minmax",
             choice.scaling,
             100.0 * choice.standard,
-            100.0 * choice.quantile
+            100.0 * choice.quantile,
+            100.0 * choice.minmax.unwrap_or_default()
         ));
         Ok(Some(choice))
     }
@@ -231,19 +237,25 @@ impl Trial {
     /// Applies the rule.
     fn choice(&self, weight: &[f64]) -> ScalingChoice {
         let standing = Standing { good: &self.good, fold: &self.fold, folds: 0..self.folds };
-        let all: Vec<usize> = (0..self.good.len()).collect();
-        let (usual, ranks) = all.split_at(all.len() / TRIED.len());
-        let taken = |weight: &[f64]| standing.verdict(&all, usual, weight).pick >= usual.len();
-        let stays = || standing.left_out(weight).iter().all(|(_, outside)| taken(outside));
-        let scaling = TRIED[usize::from(taken(weight) && stays())];
-        let best = |arms: &[usize]| standing.best(arms.iter().copied(), weight);
+        let functions = self.good.len() / TRIED.len();
+        let arms = |scaling: usize| -> Vec<usize> { (scaling * functions..(scaling + 1) * functions).collect() };
+        let better = |scaling: usize, usual: usize, weight: &[f64]| {
+            let (usual, other) = (arms(usual), arms(scaling));
+            other.contains(&standing.verdict(&[usual.clone(), other.clone()].concat(), &usual, weight).pick)
+        };
+        let left_out = standing.left_out(weight);
+        let taken = (1..TRIED.len()).fold(0, |usual, scaling| {
+            let holds = || left_out.iter().all(|(_, outside)| better(scaling, usual, outside));
+            if better(scaling, usual, weight) && holds() { scaling } else { usual }
+        });
+        let best = |scaling: usize| standing.best(arms(scaling), weight);
         let right = Standing { good: &self.right, ..standing.clone() };
-        let (standard, quantile) = (best(usual), best(ranks));
         ScalingChoice {
-            scaling,
-            standard: right.mean(standard, weight),
-            quantile: right.mean(quantile, weight),
-            standard_error: standing.difference(quantile, standard, weight).1,
+            scaling: TRIED[taken],
+            standard: right.mean(best(0), weight),
+            quantile: right.mean(best(1), weight),
+            minmax: Some(right.mean(best(2), weight)),
+            standard_error: standing.difference(best(taken.max(1)), best(0), weight).1,
         }
     }
 }
@@ -304,18 +316,34 @@ mod tests {
         assert!(sample.rows.iter().all(|i| !kept_out.contains(i)));
     }
 
+    /// Five folds of twenty rows, of which a function with each of the scalings gets some wrong.
+    fn trial(standard: &dyn Fn(usize) -> bool, ranks: &dyn Fn(usize) -> bool, range: &dyn Fn(usize) -> bool) -> Trial {
+        let good = [standard, ranks, range].map(|w| (0..100).map(|i| f64::from(u8::from(!w(i)))).collect()).to_vec();
+        Trial { right: good.clone(), good, fold: (0..100).map(|i| i / 20).collect(), times: vec![1.0; 100], folds: 5 }
+    }
+
     #[test]
     fn a_gain_that_one_fold_brings_alone_is_not_enough() {
-        let trial = |wrong: &dyn Fn(usize) -> bool| Trial {
-            good: vec![(0..100).map(|i| f64::from(u8::from(!wrong(i)))).collect(), vec![1.0; 100]],
-            right: vec![(0..100).map(|i| f64::from(u8::from(!wrong(i)))).collect(), vec![1.0; 100]],
-            fold: (0..100).map(|i| i / 20).collect(),
-            times: vec![1.0; 100],
-            folds: 5,
+        let (everywhere, nowhere) = (|i: usize| i.is_multiple_of(7), |_: usize| false);
+        let choice = trial(&everywhere, &nowhere, &everywhere).choice(&[1.0; 100]);
+        assert_eq!(choice.scaling, Scaling::Quantile);
+        assert!((choice.standard - 0.85).abs() < 1e-12 && choice.quantile == 1.0, "{choice:?}");
+        let some = |i: usize| i < 10;
+        for (ranks, range) in [(nowhere as fn(usize) -> bool, some as fn(usize) -> bool), (some, nowhere)] {
+            assert_eq!(trial(&some, &ranks, &range).choice(&[1.0; 100]).scaling, Scaling::Standard);
+        }
+    }
+
+    #[test]
+    fn the_range_is_taken_where_it_is_better_than_what_would_be_taken_without_it() {
+        let (often, seldom, nowhere) = (|i: usize| i.is_multiple_of(4), |i: usize| i % 12 == 5, |_: usize| false);
+        let chosen = |ranks: &dyn Fn(usize) -> bool, range: &dyn Fn(usize) -> bool| {
+            trial(&often, ranks, range).choice(&[1.0; 100]).scaling
         };
-        let everywhere = trial(&|i| i % 7 == 0).choice(&[1.0; 100]);
-        assert_eq!(everywhere.scaling, Scaling::Quantile);
-        assert!((everywhere.standard - 0.85).abs() < 1e-12 && everywhere.quantile == 1.0);
-        assert_eq!(trial(&|i| i < 10).choice(&[1.0; 100]).scaling, Scaling::Standard);
+        assert_eq!(chosen(&often, &seldom), Scaling::Minmax);
+        assert_eq!(chosen(&seldom, &nowhere), Scaling::Minmax);
+        assert_eq!(chosen(&seldom, &seldom), Scaling::Quantile);
+        assert_eq!(chosen(&nowhere, &seldom), Scaling::Quantile);
+        assert_eq!(trial(&often, &often, &seldom).choice(&[1.0; 100]).minmax, Some(0.92));
     }
 }
