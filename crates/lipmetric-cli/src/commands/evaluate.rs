@@ -125,6 +125,13 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
             let predictor = Predictor::new(crate::input::load_model(path)?.model)?;
             match predictor.model().task {
                 Task::Regression => return numbers::judge_model(args, (path, &predictor), session),
+                Task::Pairs => {
+                    return Err(Failure::Usage(
+                        "the model was learned from rows without labels: judge it by pairs (--pairs FILE), or by comparisons (--triplets \
+                         FILE or --quadruplets FILE)"
+                            .to_owned(),
+                    ));
+                }
                 _ => judge_model(args, (path, predictor), session)?,
             }
         }

@@ -160,6 +160,7 @@ fn bad_pairs_are_refused_with_their_line() {
     assert!(room.fails(2, &["fit", "rows.csv", "--pairs", "pairs.csv", "--threshold", "best"]).contains("max-tnr:0.9"));
     assert!(room.fails(2, &["evaluate", "rows.csv", "--pairs", "pairs.csv"]).contains("--model"));
     assert!(room.fails(2, &["evaluate", "rows.csv", "--triplets", "pairs.csv"]).contains("--model"));
+    assert!(room.fails(2, &["evaluate", "rows.csv", "--model", "p.lip"]).contains("--pairs FILE"));
     let error =
         room.fails(3, &["evaluate", "rows.csv", "--model", "p.lip", "--id", "name", "--quadruplets", "pairs.csv"]);
     assert!(error.contains("four rows"), "{error}");
