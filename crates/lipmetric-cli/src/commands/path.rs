@@ -9,9 +9,9 @@ use crate::output::{self, Align, TextTable, short};
 use crate::pages::{self, PageArgs};
 use crate::session::Session;
 use lipmetric::data::{Table, folds};
-use lipmetric::evaluate::accuracy_along;
+use lipmetric::evaluate::{HELD_OUT_GAP, accuracy_along};
 use lipmetric::lipschitz::Margins;
-use lipmetric::method::{Fit, Lip, Spec, Training};
+use lipmetric::method::{Fit, Lip, Solver, Spec, Training};
 use lipmetric::model::Foreseen;
 use lipmetric::prepare::{Dataset, Preparation};
 use lipmetric::problem::SupportPair;
@@ -24,8 +24,8 @@ use serde::Serialize;
 ///
 /// c runs from near c_max, where the metric is almost zero, down to a small fraction of it, in equal ratios. Each fit is
 /// warm-started and certified. The margin ratio is that of the training rows; how well the nearest row predicts rows that were
-/// held out is found by cross-validation. The support pairs determine the optimum: pairs of different labels at the margin, and
-/// the longest pairs, which determine the diameter.
+/// held out is found by cross-validation, to a gap of 1 %. The support pairs determine the optimum: pairs of different labels at
+/// the margin, and the longest pairs, which determine the diameter.
 #[derive(clap::Args)]
 #[command(mut_args(here))]
 #[command(after_help = "\
@@ -141,6 +141,8 @@ struct Support<'a> {
 struct Report<'a> {
     method: &'a str,
     c_max: Option<f64>,
+    /// The certified gap at which each distance counts as optimal.
+    tolerance: f64,
     notes: Vec<String>,
     /// Folds behind the held-out accuracies.
     folds: usize,
@@ -187,6 +189,7 @@ pub(crate) fn run(args: &Args, session: &Session) -> Result {
     let report = Report {
         method: args.method.title(),
         c_max: outcome.c_max,
+        tolerance: lip.tolerance.unwrap_or(Solver::Exact.usual_tolerance()),
         notes: options::notes(outcome),
         folds: if held_out.is_some() { args.folds } else { 0 },
         euclidean_ratio: euclidean.as_ref().map(|m| ratio(args.method, m.ratio_diameter, m.ratio_intra)),
@@ -367,11 +370,15 @@ fn describe(report: &Report<'_>, args: &Args, table: &Table) -> String {
     text += &rows.render();
     let of = if matches!(args.method, Method::LipD) { "diameter" } else { "sum of class diameters" };
     let euclidean = report.euclidean_ratio.map(|r| format!("; of the Euclidean distance: {}", short(r)));
-    text += &format!("gap: certified relative duality gap\nratio: margin / {of}{}\n", euclidean.unwrap_or_default());
+    let tolerance = short(report.tolerance);
+    text += &format!("gap: certified relative duality gap; asked for: {tolerance}\n");
+    text += &format!("ratio: margin / {of}{}\n", euclidean.unwrap_or_default());
     if report.folds > 0 {
         text += &format!(
-            "held-out: rows that their nearest row predicts rightly, by {}-fold cross-validation; * the highest\n",
-            report.folds
+            "held-out: rows that their nearest row predicts rightly, by {}-fold cross-validation; * the highest\n\
+             (the folds' distances are solved to a gap of {})\n",
+            report.folds,
+            short(report.tolerance.max(HELD_OUT_GAP))
         );
     }
     text += "pairs: of rows that determine the distance, at the margin + of the diameter\n";

@@ -10,7 +10,7 @@ mod score;
 pub mod statistics;
 mod trial;
 
-pub use along::accuracy_along;
+pub use along::{HELD_OUT_GAP, accuracy_along};
 pub use analysis::{Against, Analysis, OnOne};
 pub use compare::{Cell, Comparison, Entry, Protocol, Summary, Supervisor, certified_trials, trials};
 pub use errors::Errors;

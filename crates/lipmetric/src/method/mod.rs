@@ -49,6 +49,7 @@ pub(crate) use choose::{Judges, Raw};
 pub use discriminant::Discriminant;
 pub use euclidean::Euclidean;
 pub use itml::Itml;
+pub(crate) use lip::JUDGED;
 pub use lip::{ClassWeights, Lip, Solver, TradeOff};
 pub use lip_local::LipLocal;
 pub use lip_pairs::LipPairs;

@@ -276,18 +276,50 @@ fn a_path_agrees_with_separate_fits() {
     let (x, y) = load("haberman");
     let data = Training::new(&x, &y).unwrap();
     for slack in SLACKS {
-        let lip = pairwise(Variant::Intra).slack(slack);
-        let c_max = lip.c_max(&data, &mut Silent).unwrap();
-        let fractions = [0.5, 0.1, 0.02, 0.004];
-        let path = lip.path(&data, &fractions, &mut Silent).unwrap();
-        assert_eq!(path.len(), fractions.len());
-        for (fraction, point) in fractions.iter().zip(&path) {
-            let alone = lip.clone().c(fraction * c_max).fit(&data, &mut Silent).unwrap();
-            assert_eq!(point.outcome.status, Status::Optimal);
-            let (first, second) = (point.outcome.objective.unwrap(), alone.outcome.objective.unwrap());
-            assert!((first / second - 1.0).abs() < 2e-6, "{slack:?} {fraction}: {first} and {second}");
-            let dual = dual_value(&data, point, Variant::Intra, slack, fraction * c_max);
-            assert!((dual / point.outcome.dual.unwrap() - 1.0).abs() < 1e-8);
+        for variant in [Variant::Diameter, Variant::Intra] {
+            let lip = pairwise(variant).slack(slack);
+            let c_max = lip.c_max(&data, &mut Silent).unwrap();
+            let falling = [0.9, 0.5, 0.1, 0.05, 0.004, 1e-5];
+            let rising = [1e-5, 0.004, 0.05, 0.1, 0.5, 0.9];
+            let alone = falling.map(|f| lip.clone().c(f * c_max).fit(&data, &mut Silent).unwrap());
+            for (fractions, back) in [(falling, false), (rising, true)] {
+                let path = lip.path(&data, &fractions, &mut Silent).unwrap();
+                assert_eq!(path.len(), fractions.len());
+                for (at, (fraction, point)) in fractions.iter().zip(&path).enumerate() {
+                    let alone = &alone[if back { falling.len() - 1 - at } else { at }];
+                    let place = format!("{slack:?} {variant:?} {fraction}");
+                    assert_eq!(point.outcome.status, Status::Optimal, "{place}");
+                    assert!(point.outcome.gap.unwrap() <= 1e-6, "{place}");
+                    let (first, second) = (point.outcome.objective.unwrap(), alone.outcome.objective.unwrap());
+                    assert!((first / second - 1.0).abs() < 2e-6, "{place}: {first} and {second}");
+                    let dual = dual_value(&data, point, variant, slack, fraction * c_max);
+                    assert!((dual / point.outcome.dual.unwrap() - 1.0).abs() < 1e-8, "{place}");
+                }
+            }
         }
+    }
+}
+
+#[test]
+fn a_path_to_a_looser_gap_is_certified_and_repeatable() {
+    let (x, y) = load("diabetes");
+    let data = Training::new(&x, &y).unwrap();
+    for slack in SLACKS {
+        let lip = pairwise(Variant::Intra).slack(slack).tolerance(1e-3);
+        let fractions = [0.5, 0.2, 0.1, 0.03, 0.01];
+        let path = |threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| lip.path(&data, &fractions, &mut Silent).unwrap())
+        };
+        let found = path(1);
+        for (fraction, point) in fractions.iter().zip(&found) {
+            let outcome = &point.outcome;
+            assert_eq!(outcome.status, Status::Optimal, "{slack:?} {fraction}");
+            let (objective, dual) = (outcome.objective.unwrap(), outcome.dual.unwrap());
+            assert!(objective - dual <= 1e-3 * objective && objective >= dual, "{slack:?} {fraction}");
+            let fine = lip.clone().tolerance(1e-6).c(outcome.c.unwrap()).fit(&data, &mut Silent).unwrap().outcome;
+            assert!(fine.objective.unwrap() >= dual && fine.dual.unwrap() <= objective, "{slack:?} {fraction}");
+        }
+        assert_eq!(found, path(2));
     }
 }

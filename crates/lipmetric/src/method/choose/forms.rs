@@ -1,4 +1,4 @@
-use super::super::lip::Plain;
+use super::super::lip::{JUDGED, Plain};
 use super::super::{Fit, Lip, MetricKind, Serves, Solver, TradeOff, Training};
 use super::family::{Member, Traits};
 use super::mix::{leading, principal};
@@ -41,7 +41,7 @@ const SIMPLE: [f64; 4] = [0.8, 0.5, 0.2, 0.05];
 /// The one of them that is taken unless another one is shown to be better.
 const USUAL_OF_FUNCTION: f64 = 0.2;
 /// The gap at which a metric is good enough to be judged, and the accuracy of the `c_max` that its `c` is a part of.
-const GAP: f64 = 1e-2;
+const GAP: f64 = JUDGED;
 /// The same where a function predicts, whose trade-offs are farther apart: a gap, ...
 const FUNCTION_GAP: f64 = 5e-2;
 /// ... and an accuracy of `c_max`, which with a slack per row takes longer than a fit.

@@ -6,7 +6,7 @@ use crate::pairs::Cloud;
 use crate::problem::{
     Certificate, Coordinates, Diameter, Problem, Slack, SupportPair, Variant, relative_gap, value_at_zero,
 };
-use crate::solver::interior::{Ceiling, PART, Settings, bent, ceiling, fitted, path, solve, solve_near};
+use crate::solver::interior::{Ceiling, PART, Settings, Start, bent, ceiling, fitted, path, solve, solve_near};
 use crate::solver::{Kept, Observer, Solution, Status, Stop, Timed, Translated, row};
 use crate::{Error, Matrix, Metric, Result, linalg};
 
@@ -68,10 +68,20 @@ impl Plain {
 
     /// `c_max` as the exact solver has it.
     pub(super) fn ceiling(&self, space: &Coordinates, observer: &mut dyn Observer) -> Result<Ceiling> {
+        self.ceiling_and_start(space, &mut None, observer)
+    }
+
+    /// The same, and where it has one a point from which a path may start.
+    fn ceiling_and_start<'a>(
+        &self,
+        space: &'a Coordinates,
+        start: &mut Option<Start<'a>>,
+        observer: &mut dyn Observer,
+    ) -> Result<Ceiling> {
         if let Some(value) = observer.kept(C_MAX).and_then(|kept| kept.single(1, 1)) {
             return Ok(Ceiling { value: value[(0, 0)], known: true });
         }
-        let found = ceiling(&space.cloud, self.settings(&space.cloud, 1.0), self.rough, observer)?;
+        let found = ceiling(&space.cloud, self.settings(&space.cloud, 1.0), self.rough, start, observer)?;
         if found.known {
             observer.finished(C_MAX, &Kept::new("", vec![row(vec![found.value])]));
         }
@@ -104,8 +114,9 @@ impl Plain {
         if let Some(leak) = space.leak(self.variant)? {
             return fractions.iter().map(|&f| self.closed_form(data, &leak, TradeOff::Relative(f))).collect();
         }
-        let c_max = self.ceiling(&space, observer)?;
-        let solutions = self.along(&space, fractions, c_max.value, observer)?;
+        let mut start = None;
+        let c_max = self.ceiling_and_start(&space, &mut start, observer)?;
+        let solutions = self.along(&space, fractions, (c_max.value, start), observer)?;
         solutions.into_iter().map(|(c, solution)| self.finish(data, &space, solution, c, Some(c_max))).collect()
     }
 
@@ -122,9 +133,10 @@ impl Plain {
         if let Some(leak) = space.leak(self.variant)? {
             return fractions.iter().map(|&f| self.closed_form(data, &leak, TradeOff::Relative(f))).collect();
         }
+        let mut start = None;
         let c_max = match c_max {
             Some(c_max) => c_max,
-            None => self.ceiling(&space, observer)?.value,
+            None => self.ceiling_and_start(&space, &mut start, observer)?.value,
         };
         let unproved = |(c, solution): (f64, Solution)| {
             let metric = space.metric(&solution.factor)?;
@@ -137,15 +149,15 @@ impl Plain {
             let outcome = Outcome::of(&solution).with_trade_off(Some(c), None);
             Ok(Fit { slack, ..Fit::new(metric, outcome) })
         };
-        self.along(&space, fractions, c_max, observer)?.into_iter().map(unproved).collect()
+        self.along(&space, fractions, (c_max, start), observer)?.into_iter().map(unproved).collect()
     }
 
     /// Solves the problem for each of these parts of `c_max`; tells each `c`.
-    fn along(
+    fn along<'a>(
         &self,
-        space: &Coordinates,
+        space: &'a Coordinates,
         fractions: &[f64],
-        c_max: f64,
+        (c_max, start): (f64, Option<Start<'a>>),
         observer: &mut dyn Observer,
     ) -> Result<Vec<(f64, Solution)>> {
         let trade_offs = fractions.iter().map(|f| usable(f * c_max, c_max)).collect::<Result<Vec<f64>>>()?;
@@ -153,7 +165,7 @@ impl Plain {
             // The anchor depends on c: each fit has its own.
             trade_offs.iter().map(|c| self.at(space, *c, None, observer)).collect::<Result<_>>()?
         } else {
-            path(&space.cloud, self.settings(&space.cloud, c_max), &trade_offs, observer)?
+            path(&space.cloud, self.settings(&space.cloud, c_max), &trade_offs, start, observer)?
         };
         Ok(trade_offs.into_iter().zip(solutions).collect())
     }

@@ -192,6 +192,9 @@ parameters! {
 /// The gap at which a metric predicts as the optimum does, but for a few rows.
 const ENOUGH: f64 = 1e-2;
 
+/// The gap at which a metric is good enough to be judged.
+pub(crate) const JUDGED: f64 = 1e-2;
+
 /// Lip^D or Lip^I with nothing left to choose.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Plain {
@@ -435,6 +438,19 @@ impl Lip {
     /// If the data or the parameters do not allow a fit, or a fraction is not between 0 and 1.
     pub fn path(&self, data: &Training<'_>, fractions: &[f64], observer: &mut dyn Observer) -> Result<Vec<Fit>> {
         self.exact(data)?.path(data, fractions, observer)
+    }
+
+    /// The same for metrics that are only tried, on rows that were held out: to the gap [`JUDGED`] or the tolerance, if that is more,
+    /// from a `c_max` that is as exact, and without certificates.
+    pub(crate) fn path_to_judge(
+        &self,
+        data: &Training<'_>,
+        fractions: &[f64],
+        observer: &mut dyn Observer,
+    ) -> Result<Vec<Fit>> {
+        let plain = self.exact(data)?;
+        let tolerance = plain.tolerance.max(JUDGED);
+        Plain { tolerance, rough: tolerance, ..plain }.tried(data, fractions, None, observer)
     }
 
     fn check_values(&self) -> Result<()> {

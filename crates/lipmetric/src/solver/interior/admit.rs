@@ -39,11 +39,12 @@ pub(super) fn pull_row(i: u32, j: u32) -> Row {
 
 impl Engine<'_> {
     /// Gives rows to different-label pairs: those from the band below the kink with the central multiplier (the dual point
-    /// may lose its feasibility, which the next steps restore), the others with as much of it as keeps it feasible.
-    pub(super) fn admit_push(&mut self, near: &[(u32, u32)], now: &Embedding, mu: f64) -> Result<()> {
+    /// may lose its feasibility, which the next steps restore), the others with as much of it as keeps it feasible. Pairs from
+    /// the band that are further above the kink than `leap` leave it without a row; tells whether there were any.
+    pub(super) fn admit_push(&mut self, near: &[(u32, u32)], now: &Embedding, mu: f64, leap: f64) -> Result<bool> {
         let state = &mut self.state;
         let band = (0..state.rows.len()).find(|&k| state.rows.push[k] && state.rows.pair(k).is_none());
-        let (mut left, mut entering) = (Vec::new(), Vec::new());
+        let (mut left, mut gone, mut entering) = (Vec::new(), Vec::new(), Vec::new());
         for &(i, j) in near {
             let (i, j) = (i as usize, j as usize);
             if state.rows.held.contains(&packed(i, j, true)) {
@@ -51,7 +52,10 @@ impl Engine<'_> {
             }
             let w = self.cloud.pair_weight(i, j);
             let z = now.squared_distance(i, j) - 2.0;
-            if band.is_some() && self.sides.squared_distance(i, j) < 2.0 {
+            let below = band.is_some() && self.sides.squared_distance(i, j) < 2.0;
+            if below && z > leap {
+                gone.push((i, j, w));
+            } else if below {
                 left.push((i, j, w));
                 state.rows.add(push_row(i, j, w), z, None, mu);
             } else {
@@ -59,6 +63,15 @@ impl Engine<'_> {
             }
         }
         state.enter(self.cloud, &entering, |cloud, i, j| cloud.pair_weight(i, j), mu)?;
+        let leapt = !gone.is_empty();
+        if let (Some(k), true) = (band, leapt) {
+            linalg::add_scaled(
+                &mut state.z,
+                state.rows.lambda[k],
+                &weighted_outer(&self.cloud.x, gone.iter().copied()),
+            );
+            left.append(&mut gone);
+        }
         if let (Some(k), false) = (band, left.is_empty()) {
             let weight: f64 = left.iter().map(|f| f.2).sum();
             let sum = &mut state.rows.sums[state.rows.j[k] as usize];
@@ -72,7 +85,7 @@ impl Engine<'_> {
             }
             state.rows.settle(k, if state.rows.g[k] == 0.0 { 0.0 } else { z });
         }
-        Ok(())
+        Ok(leapt)
     }
 
     /// Slack per row: gives rows to the different-label pairs that are nearly tight.

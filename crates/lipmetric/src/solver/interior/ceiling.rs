@@ -6,8 +6,9 @@
 //! longest distances.
 
 use super::admit::pull_row;
-use super::engine::{Engine, Settings};
+use super::engine::{Engine, Settings, WAYPOINT};
 use super::newton::factor_of;
+use super::path::Start;
 use super::rows::{AGGREGATE, Row, Rows};
 use super::scan::{Survey, survey};
 use super::tail_ceiling::bounds;
@@ -47,11 +48,13 @@ impl Ceiling {
 }
 
 /// `c_max`, from below, to a relative accuracy of `1e-7`, with a slack per row or a tail of `1e-4`, or of `rough` where that is
-/// more. Of the settings the problem counts, not `c`, the tolerance or an anchor.
-pub(crate) fn ceiling(
-    cloud: &Cloud,
-    settings: Settings<'_>,
+/// more. Of the settings the problem counts, not `c`, the tolerance or an anchor. With a slack per row `start` becomes a point
+/// of a problem with nearly that trade-off.
+pub(crate) fn ceiling<'a>(
+    cloud: &'a Cloud,
+    settings: Settings<'a>,
     rough: f64,
+    start: &mut Option<Start<'a>>,
     observer: &mut dyn Observer,
 ) -> Result<Ceiling> {
     match (settings.slack, settings.diameter) {
@@ -61,7 +64,9 @@ pub(crate) fn ceiling(
         }
         (Slack::Pair, Diameter::Maximum) => pair_ceiling(cloud, settings.variant, rough, observer),
         (Slack::Pair, Diameter::Cvar(level)) => tail_ceiling(cloud, settings, (level, rough), observer),
-        (Slack::Instance, _) => instance_ceiling(cloud, Settings { anchor: None, ..settings }, rough, observer),
+        (Slack::Instance, _) => {
+            instance_ceiling(cloud, Settings { anchor: None, ..settings }, (rough, start), observer)
+        }
     }
 }
 
@@ -79,7 +84,7 @@ fn tail_ceiling(
         Some(Halt::TimeLimit) => Ok(Ceiling::guess(found.lower)),
         Some(Halt::Interrupted) => Err(Error::Interrupted),
         None if found.gap() <= INSTANCE_ACCURACY.max(rough) => Ok(Ceiling::known(found.lower)),
-        None => instance_ceiling(cloud, Settings { anchor: None, ..settings }, rough, observer),
+        None => instance_ceiling(cloud, Settings { anchor: None, ..settings }, (rough, &mut None), observer),
     }
 }
 
@@ -272,7 +277,12 @@ fn look(cloud: &Cloud, variant: Variant, m: &Matrix, beyond: f64, most: usize) -
 
 /// `c_max = max (F(0) - loss(M)) / diameter(M)` over all `M`, by Dinkelbach's method: the ratio at the best point so far never
 /// exceeds `c_max` and is the next `c`, and the iteration goes on with it.
-fn instance_ceiling(cloud: &Cloud, settings: Settings<'_>, rough: f64, observer: &mut dyn Observer) -> Result<Ceiling> {
+fn instance_ceiling<'a>(
+    cloud: &'a Cloud,
+    settings: Settings<'a>,
+    (rough, start): (f64, &mut Option<Start<'a>>),
+    observer: &mut dyn Observer,
+) -> Result<Ceiling> {
     /// The first `c` for Dinkelbach's method, of an upper bound that is most often within a factor of ten, ...
     const BELOW: f64 = 0.1;
     /// ... and how often it is lowered by that factor, at most, ...
@@ -285,10 +295,14 @@ fn instance_ceiling(cloud: &Cloud, settings: Settings<'_>, rough: f64, observer:
     let tolerance = FINER * INSTANCE_ACCURACY.max(rough);
     // Multipliers that are equal for all pairs give an upper bound, most often within a factor of ten.
     let equal = match settings.diameter {
-        Diameter::Cvar(_) => {
-            ceiling(cloud, Settings { diameter: Diameter::Mean, slack: Slack::Pair, ..settings }, rough, observer)?
-        }
-        _ => ceiling(cloud, Settings { slack: Slack::Pair, ..settings }, rough, observer)?,
+        Diameter::Cvar(_) => ceiling(
+            cloud,
+            Settings { diameter: Diameter::Mean, slack: Slack::Pair, ..settings },
+            rough,
+            &mut None,
+            observer,
+        )?,
+        _ => ceiling(cloud, Settings { slack: Slack::Pair, ..settings }, rough, &mut None, observer)?,
     };
     let mut c = BELOW * equal.value * zero / value_at_zero(cloud, Slack::Pair);
     for _ in 0..LOWER {
@@ -305,6 +319,9 @@ fn instance_ceiling(cloud: &Cloud, settings: Settings<'_>, rough: f64, observer:
             }
             let ratio = engine.settings.c + (zero - engine.best.objective) / engine.best.diameter;
             let gap = relative_gap(engine.best.objective, engine.lower());
+            if gap <= WAYPOINT && start.is_none() {
+                *start = Some(Start::of(&engine));
+            }
             if ratio > engine.settings.c * (1.0 + GROWTH * gap.max(tolerance)) {
                 below = true;
                 engine.turn_to(Settings { c: ratio, ..engine.settings });
@@ -319,6 +336,7 @@ fn instance_ceiling(cloud: &Cloud, settings: Settings<'_>, rough: f64, observer:
             return Ok(Ceiling::known(engine.settings.c));
         }
         c *= BELOW;
+        *start = None;
     }
     Ok(Ceiling::known(c))
 }

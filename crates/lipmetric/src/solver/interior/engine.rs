@@ -24,6 +24,11 @@ const FINE: f64 = 1e-3;
 const MANY: usize = 2500;
 const PRUNE: f64 = 0.3;
 const PRUNE_UNTIL: f64 = 1e-4;
+/// On a path, whose problems begin with the rows of others: where there are more than this, and settled ones are this part of all.
+const MANY_ON_PATH: usize = 1000;
+const PARTS: (f64, f64) = (0.5, 0.2);
+/// On a path: pairs that come from below the kink and are further above it than this after a step get no row.
+const LEAP: f64 = 0.2;
 /// The gap at which a point is kept for a neighbouring problem.
 pub(super) const WAYPOINT: f64 = 0.1;
 
@@ -86,7 +91,7 @@ pub(super) struct Engine<'a> {
     pruned_at: f64,
     /// An earlier, still central point, from which a neighbouring problem can start.
     pub(super) waypoint: Option<Box<Engine<'a>>>,
-    /// Whether to keep one.
+    /// Whether this is a problem of a path: keeps one, and gives up rows more readily.
     pub(super) keep: bool,
     /// How often in a row there were more long pairs than may enter at a time: that number grows with it.
     pub(super) hurry: u32,
@@ -247,15 +252,28 @@ impl<'a> Engine<'a> {
         }
         self.refresh(&factor);
         let mu = self.state.mu();
-        match self.settings.slack {
-            Slack::Pair => self.admit_push(&found.near, &now, mu)?,
-            Slack::Instance => self.admit_tight(&found.tight, &now, mu)?,
-        }
+        let leapt = match self.settings.slack {
+            Slack::Pair => self.admit_push(&found.near, &now, mu, self.leap())?,
+            Slack::Instance => {
+                self.admit_tight(&found.tight, &now, mu)?;
+                false
+            }
+        };
         match self.settings.diameter {
-            Diameter::Maximum => self.admit_pull(&found, &now, mu),
-            Diameter::Cvar(_) => self.admit_tail(&crossed, &now, mu),
-            Diameter::Mean => Ok(()),
+            Diameter::Maximum => self.admit_pull(&found, &now, mu)?,
+            Diameter::Cvar(_) => self.admit_tail(&crossed, &now, mu)?,
+            Diameter::Mean => {}
         }
+        if leapt {
+            // All pairs that had changed sides since then have a row now, or have left the band.
+            (self.sides, self.sides_factor) = (now, factor);
+            self.forget_certificate();
+        }
+        Ok(())
+    }
+
+    fn leap(&self) -> f64 {
+        if self.keep && self.settings.diameter == Diameter::Maximum { LEAP } else { f64::INFINITY }
     }
 
     /// What the objective grows by where diameter and slacks are lifted to what was found.
@@ -316,8 +334,8 @@ impl<'a> Engine<'a> {
         self.proof.bound.value
     }
 
-    /// The same point in a problem that differs only in `c`. The multipliers that bound the diameter follow `c`; where it
-    /// falls the others do, too, which leaves the dual point feasible.
+    /// The same point in a problem that differs only in `c`. The multipliers that bound the diameter follow `c`; on a path, and with
+    /// a slack per pair, the others do, too, where it falls, and the dual point stays feasible.
     pub(super) fn turn_to(&mut self, settings: Settings<'a>) {
         let ratio = settings.c / self.settings.c;
         let bend = bent(settings.anchor, &self.state.m) - bent(self.settings.anchor, &self.state.m);
@@ -331,7 +349,16 @@ impl<'a> Engine<'a> {
         let state = &mut self.state;
         state.anchor = settings.anchor.map(|(gamma, reference)| (gamma, reference.clone()));
         let scale = |matrix: &mut Matrix| matrix.as_mut_slice().iter_mut().for_each(|v| *v *= ratio);
-        let falls = ratio < 1.0 && settings.slack == Slack::Pair;
+        let falls = ratio < 1.0 && (self.keep || settings.slack == Slack::Pair);
+        if falls {
+            for (&i, u) in state.active.iter().zip(&mut state.reduced) {
+                let weight = self.cloud.weight[i as usize];
+                *u = weight - ratio * (weight - *u);
+            }
+        } else if self.keep {
+            let (pull, _) = state.sums(self.cloud);
+            linalg::add_scaled(&mut state.z, ratio - 1.0, &pull);
+        }
         let rows = &mut state.rows;
         for k in 0..rows.len() {
             let tail = !rows.push[k] && rows.cap[k].is_finite();
@@ -352,6 +379,20 @@ impl<'a> Engine<'a> {
         if falls {
             scale(&mut state.z);
         }
+    }
+
+    /// Gives up rows where there are many.
+    fn give_up_rows(&mut self, gap: f64) -> Result<()> {
+        let (many, part) = if self.keep { (MANY_ON_PATH, PARTS.1) } else { (MANY, PARTS.0) };
+        if self.state.rows.len() <= many {
+            return Ok(());
+        }
+        self.pruned_at = gap;
+        self.prune(part)?;
+        if self.keep {
+            self.prune_free(None)?;
+        }
+        self.certify()
     }
 
     /// Iterates until the certified gap is at most `until`.
@@ -389,10 +430,8 @@ impl<'a> Engine<'a> {
             if let Some(status) = ended.status(until) {
                 return Ok(status);
             }
-            if gap < PRUNE * self.pruned_at && self.state.rows.len() > MANY && gap > PRUNE_UNTIL {
-                self.pruned_at = gap;
-                self.prune(0.5)?;
-                self.certify()?;
+            if gap < PRUNE * self.pruned_at && gap > PRUNE_UNTIL {
+                self.give_up_rows(gap)?;
             }
             let before = Before::of(&self.state);
             // Rounding may end the iteration at very small gaps: what was certified before stays.

@@ -49,7 +49,7 @@ mod tests;
 
 pub(crate) use ceiling::{Ceiling, ceiling};
 pub(crate) use engine::{PART, Settings, bent, solve, solve_near};
-pub(crate) use path::path;
+pub(crate) use path::{Start, path};
 pub(crate) use start::fitted;
 
 use crate::Matrix;

@@ -4,14 +4,16 @@ use super::State;
 use super::engine::Engine;
 use super::newton::factor_of;
 use super::rows::{AGGREGATE, Row, Rows};
-use crate::Result;
 use crate::linalg;
 use crate::pairs::{Cloud, Embedding, weighted_outer};
+use crate::{Matrix, Result};
 
 /// How far from the kink a pair must be.
 const CLEAR: f64 = 0.2;
 /// How close to an end of its range the multiplier must be, in units of the mean product.
 const SETTLED: f64 = 0.1;
+/// How far above the kink a pair must be whose row goes whatever its multiplier is.
+const FREE: f64 = 0.3;
 /// How much shorter than the diameter a pair must be.
 const SHORT: f64 = 0.2;
 
@@ -27,21 +29,43 @@ impl Engine<'_> {
                 merged |= self.state.merge(self.cloud, push, &free, &costly)?;
             }
         }
-        if merged {
-            let factor = factor_of(&self.state.m, "the metric")?;
-            self.sides = Embedding::new(self.cloud, &factor);
-            self.sides_factor = factor;
-            self.edge = self.state.scalar;
-            self.forget_certificate();
+        if merged { self.take_sides() } else { Ok(()) }
+    }
+
+    /// Gives up the rows of different-label pairs that are well above the kink, whatever their multipliers: under the present metric
+    /// and, where the problem has ended since, also under the one that it ended with, whose factor that is. The dual point stays
+    /// feasible, and proves a little less.
+    pub(super) fn prune_free(&mut self, ended: Option<&Matrix>) -> Result<()> {
+        let rows = &self.state.rows;
+        let lengths =
+            ended.map(|factor| rows.products(self.cloud, &linalg::product_transposed(factor, factor), factor));
+        let is_free = |k: &usize| {
+            let pair = rows.push[*k] && rows.cap[*k].is_finite() && rows.pair(*k).is_some();
+            let then = lengths.as_ref().map_or(f64::INFINITY, |lengths| lengths[*k] - 2.0);
+            pair && (rows.s[*k] - rows.xi[*k]).min(then) > FREE
+        };
+        let free: Vec<usize> = (0..rows.len()).filter(is_free).collect();
+        if free.is_empty() || !self.state.merge(self.cloud, true, &free, &[])? {
+            return Ok(());
         }
+        self.take_sides()
+    }
+
+    /// Pairs without a row are on the side of the kink, and of the edge of the tail, where they are now.
+    fn take_sides(&mut self) -> Result<()> {
+        let factor = factor_of(&self.state.m, "the metric")?;
+        self.sides = Embedding::new(self.cloud, &factor);
+        self.sides_factor = factor;
+        self.edge = self.state.scalar;
+        self.forget_certificate();
         Ok(())
     }
 }
 
 impl State {
     /// Drops the rows of pairs that are far from bounding the diameter, and, with a slack per row, of those far from their
-    /// margin; the dual point loses a little of its feasibility.
-    pub(super) fn drop_idle(&mut self) {
+    /// margin; the dual point loses a little of its feasibility where they pull.
+    pub(super) fn drop_idle(&mut self, cloud: &Cloud) {
         let rows = &self.rows;
         let idle = |k: usize| {
             let hard = rows.pair(k).is_some() && rows.cap[k].is_infinite();
@@ -49,6 +73,15 @@ impl State {
         };
         let mut kept = Rows { sums: rows.sums.clone(), members: rows.members.clone(), ..Rows::default() };
         (0..rows.len()).filter(|&k| !idle(k)).for_each(|k| kept.copy(rows, k));
+        let pushing = (0..rows.len()).filter(|&k| idle(k) && rows.push[k]);
+        let gone: Vec<(usize, usize, f64)> =
+            pushing.filter_map(|k| rows.pair(k).map(|(i, j)| (i, j, rows.lambda[k]))).collect();
+        linalg::add_scaled(&mut self.z, 1.0, &weighted_outer(&cloud.x, gone.iter().copied()));
+        for &(i, j, lambda) in &gone {
+            for p in [i, j] {
+                self.reduced[self.place[p] as usize] += lambda;
+            }
+        }
         self.rows = kept;
     }
 

@@ -537,7 +537,7 @@ fn admitted_pairs_leave_the_band_or_enter_with_what_keeps_the_dual_point_feasibl
         // A pair that has a row is not given another.
         let known = before.rows.pair(0).map(|(i, j)| (i as u32, j as u32)).unwrap();
         let near: Vec<(u32, u32)> = below.iter().chain(&above).copied().chain([known]).collect();
-        engine.admit_push(&near, &now, mu).unwrap();
+        engine.admit_push(&near, &now, mu, f64::INFINITY).unwrap();
         let rows = &engine.state.rows;
         assert_eq!(rows.len(), held + 70);
         assert_rows_hold(cloud, &engine.state);
@@ -654,7 +654,7 @@ fn idle_rows_are_those_far_from_the_diameter_or_their_margin() {
     let cloud = &clouds()[3];
     let engine = under_way(cloud, settings(Variant::Intra, Slack::Instance, Diameter::Maximum), 0.05);
     let mut state = engine.state.clone();
-    state.drop_idle();
+    state.drop_idle(cloud);
     let before = &engine.state;
     let mut dropped = 0;
     for k in 0..before.rows.len() {
