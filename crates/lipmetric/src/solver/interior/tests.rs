@@ -650,6 +650,59 @@ fn pruning_gives_up_settled_pairs_and_keeps_the_dual_point() {
 }
 
 #[test]
+fn pairs_well_above_the_kink_go_whatever_their_multipliers_and_leave_it_without_a_row_on_a_path() {
+    for cloud in [&clouds()[1], &clouds()[3]] {
+        let crowded = Settings { c: 500.0, ..settings(Variant::Diameter, Slack::Pair, Diameter::Maximum) };
+        let mut engine = under_way(cloud, crowded, 0.2);
+        let (before, error) = (engine.state.clone(), dual_error(cloud, &engine.state));
+        let summed = size(&before.sums(cloud).0);
+        let free = |state: &State| {
+            let above = |k: &usize| state.rows.push[*k] && state.rows.s[*k] - state.rows.xi[*k] > 0.3;
+            (0..state.rows.len()).filter(|k| state.rows.pair(*k).is_some() && above(k)).count()
+        };
+        assert!(free(&before) > 10);
+        engine.prune_free(None).unwrap();
+        assert_eq!(engine.state.rows.len() + free(&before), before.rows.len());
+        assert_rows_hold(cloud, &engine.state);
+        assert_band_is_true(&engine);
+        let mut moved = dual_error(cloud, &engine.state);
+        linalg::add_scaled(&mut moved, -1.0, &error);
+        assert!(size(&moved) <= 1e-12 * summed && is_definite(&engine.state.z));
+        // A longer metric brings pairs out of the band.
+        let mut engine = begun(cloud, Settings { c: 2000.0, ..crowded });
+        engine.state.m.as_mut_slice().iter_mut().for_each(|v| *v *= 1.5);
+        let now = now_of(&engine);
+        let longer = engine.state.clone();
+        let crossed: Vec<(u32, u32)> = without_row(&engine, |r| (2.0..3.0).contains(&r), usize::MAX);
+        let leapt: Vec<(u32, u32)> =
+            crossed.iter().copied().filter(|&(i, j)| now.squared_distance(i as usize, j as usize) > 2.2).collect();
+        assert!(!leapt.is_empty() && leapt.len() < crossed.len());
+        assert!(engine.admit_push(&crossed, &now, longer.mu(), 0.2).unwrap());
+        assert_eq!(engine.state.rows.len(), longer.rows.len() + crossed.len() - leapt.len());
+        assert!(leapt.iter().all(|&(i, j)| !engine.state.rows.held.contains(&packed(i as usize, j as usize, true))));
+        (engine.sides_factor, engine.sides) = (Cholesky::of(&engine.state.m).unwrap().lower(), now);
+        assert_band_is_true(&engine);
+    }
+}
+
+#[test]
+fn on_a_path_turning_to_another_trade_off_keeps_what_is_missing_to_dual_feasibility() {
+    each_form(|cloud, settings| {
+        for ratio in [0.5, 2.0] {
+            let mut engine = under_way(cloud, settings, 0.05);
+            engine.keep = true;
+            let summed = size(&engine.state.sums(cloud).0);
+            let before = size(&dual_error(cloud, &engine.state));
+            engine.turn_to(Settings { c: ratio * settings.c, ..settings });
+            let after = size(&dual_error(cloud, &engine.state));
+            assert!(after <= ratio.max(1.0) * before + 1e-10 * summed, "{settings:?} {ratio}: {before}, {after}");
+            assert!(is_definite(&engine.state.z));
+            assert_weights_are_shared(cloud, &engine.state);
+        }
+    });
+}
+
+#[test]
 fn idle_rows_are_those_far_from_the_diameter_or_their_margin() {
     let cloud = &clouds()[3];
     let engine = under_way(cloud, settings(Variant::Intra, Slack::Instance, Diameter::Maximum), 0.05);

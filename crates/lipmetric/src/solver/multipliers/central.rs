@@ -161,7 +161,8 @@ fn softened(lengths: &[f64], c: f64, mu: f64) -> f64 {
             break;
         }
     }
-    longest + above
+    // Where all digits are those of the longest length the last of them are all there is.
+    longest + above.max(4.0 * f64::EPSILON * longest)
 }
 
 /// Solves the problem on a cloud of whitened points, all of whose coordinates are used, from a first metric.
@@ -177,7 +178,7 @@ pub(super) fn solve_centrally(
     let status = loop {
         let all = takes_all(size, cloud);
         central.enter((!all).then_some(size));
-        let goal = if all { tolerance } else { worth(size, cloud, tolerance) };
+        let goal = if all { tolerance } else { worth(size, cloud, tolerance).max(tolerance) };
         let mut ended = central.descend(goal, observer)?;
         for _ in 0..if all { 0 } else { WIDER } {
             if !matches!(ended, Ended::Reached) || !central.widen(goal) {

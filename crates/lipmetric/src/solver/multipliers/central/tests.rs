@@ -16,13 +16,15 @@ fn settings(c: f64) -> Settings {
 #[test]
 fn multipliers_of_a_softened_maximum_add_up_to_the_trade_off() {
     for (lengths, c, mu) in
-        [(vec![1.0, 0.99, 0.2, 0.0], 5.0, 1e-3), (vec![3.0; 40], 1e-3, 2.0), (vec![1e6, 0.0], 1e8, 1e-6)]
+        [(vec![1.0, 0.99, 0.2, 0.0], 5.0, 1e-3), (vec![3.0; 40], 1e-3, 2.0), (vec![1e6, 0.0], 1.0, 1e-2)]
     {
         let t = softened(&lengths, c, mu);
         let sum: f64 = lengths.iter().map(|r| mu / (t - r)).sum();
         assert!((sum / c - 1.0).abs() < 1e-6, "{lengths:?}: {sum} instead of {c}");
         assert!(lengths.iter().all(|r| *r < t));
     }
+    // Too small to be seen beside the length.
+    assert!(softened(&[1e6, 0.0], 1e8, 1e-6) > 1e6);
 }
 
 #[test]
@@ -74,6 +76,7 @@ fn rows_of_long_pairs_come_and_go_with_multipliers_that_add_up() {
     let last = central.eta[kept.len()];
     central.eta.truncate(1);
     central.eta.push(last);
+    central.mu *= 100.0;
     central.adopt(&mut at);
     assert!(central.model.pull.len() > 1 && central.eta.len() == central.model.pulls());
     assert!((central.eta.iter().sum::<f64>() / 200.0 - 1.0).abs() < 1e-12);
