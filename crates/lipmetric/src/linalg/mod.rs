@@ -1,11 +1,12 @@
 //! Dense algebra. The only place that names faer.
 //!
-//! Every kernel here is sequential and works on row-major data; parallelism lives in the callers, over blocks
-//! whose number does not depend on the number of threads, so that results are bit-identical for any of them.
+//! Kernels here work on row-major data and are sequential, but for the factorisation of a large matrix; parallelism lives in the callers,
+//! over blocks whose number does not depend on the number of threads, so that results are bit-identical for any of them.
 
 mod cholesky;
 mod differences;
 mod eigen;
+mod lanczos;
 
 pub(crate) use cholesky::{Cholesky, largest_generalised};
 pub(crate) use differences::{along_differences, differences_with_image, gather_differences};

@@ -15,7 +15,7 @@
 
 mod step;
 
-use super::levels::{LARGER, Level, Rounding, SAMPLE, takes_all, with_rows_for, worth};
+use super::levels::{Ended, LARGER, Level, Rounding, SAMPLE, takes_all, with_rows_for, worth};
 use crate::linalg::{self, packed_len};
 use crate::pairs::pass::{Beyond, Query, Rounded, objective};
 use crate::pairs::{Cloud, Embedding};
@@ -34,6 +34,8 @@ const FIRST: f64 = 0.2;
 const AGAIN: f64 = 0.5;
 /// `mu` is to fall to one of these parts, the first with which the step may be so long ...
 const FALLS: [f64; 5] = [0.03, 0.1, 0.3, 0.6, 1.0];
+/// (the first one after a step that could not be made) ...
+const CAREFUL: usize = 2;
 /// ... as this part of a Newton step, ...
 const LONG_STEP: f64 = 0.5;
 /// ... but not to less than costs this part of the gap that is asked for.
@@ -128,15 +130,6 @@ struct Spot {
     rounding: f64,
 }
 
-/// Why a level ended.
-#[derive(Clone, Copy)]
-enum Ended {
-    Reached,
-    Idle,
-    Iterations,
-    Told(Halt),
-}
-
 /// Where a step leads.
 enum Advance {
     To(Box<Spot>, f64),
@@ -191,7 +184,7 @@ pub(super) fn solve_centrally(
         }
         let over = Termination {
             gap: Some(central.gap()),
-            halt: if let Ended::Told(halt) = ended { Some(halt) } else { None },
+            halt: ended.halt(),
             stalled: matches!(ended, Ended::Idle) && all,
             exhausted: matches!(ended, Ended::Iterations),
             ..Termination::default()
@@ -375,19 +368,15 @@ impl<'a> Central<'a> {
     /// The step to the smallest `mu` with which it may be long.
     fn step(&self, system: &System, at: &Spot, tolerance: f64, careful: bool) -> Result<Step> {
         let enough = ENOUGH * tolerance * self.level.objective / self.rows();
-        let mut last = None;
-        for fall in FALLS {
-            if careful && fall < FALLS[2] {
-                continue;
-            }
-            let step = system.step(self, at, (fall * self.mu).max(enough.min(self.mu)))?;
-            let long = step.reach.0.min(step.reach.1) >= LONG_STEP;
-            last = Some(step);
-            if long {
-                break;
+        let falls = if careful { &FALLS[CAREFUL..] } else { &FALLS };
+        let towards = |fall: f64| system.step(self, at, (fall * self.mu).max(enough.min(self.mu)));
+        for fall in &falls[..falls.len() - 1] {
+            let step = towards(*fall)?;
+            if step.reach.0.min(step.reach.1) >= LONG_STEP {
+                return Ok(step);
             }
         }
-        last.ok_or_else(|| crate::Error::data("no step"))
+        towards(falls[falls.len() - 1])
     }
 
     /// What is certified so far.

@@ -4,6 +4,7 @@ use crate::Matrix;
 use crate::linalg;
 use crate::pairs::pass::{Query, Rounded, rounded, some_long};
 use crate::pairs::{Cloud, Compact, Embedding};
+use crate::solver::Halt;
 use crate::solver::working_set::model::Model;
 
 /// Points of the first sample.
@@ -24,6 +25,25 @@ pub(super) struct Level {
     /// The best objective and bound of the problem with these hinges.
     pub(super) objective: f64,
     pub(super) bound: f64,
+}
+
+/// Why a level ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ended {
+    Reached,
+    Idle,
+    Iterations,
+    Told(Halt),
+}
+
+impl Ended {
+    /// What the observer wanted, if it ended the level.
+    pub(super) fn halt(self) -> Option<Halt> {
+        match self {
+            Self::Told(halt) => Some(halt),
+            _ => None,
+        }
+    }
 }
 
 /// How hinges are rounded, and what of the pairs is listed.

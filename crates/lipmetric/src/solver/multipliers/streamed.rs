@@ -13,7 +13,7 @@
 //! gives the true objective, a certified bound and the long pairs that were missed.
 
 use super::central::solve_centrally;
-use super::levels::{LARGER, Level, Rounding, SAMPLE, takes_all, with_rows_for, worth};
+use super::levels::{Ended, LARGER, Level, Rounding, SAMPLE, takes_all, with_rows_for, worth};
 use super::newton::System;
 use super::{HALVINGS, PROXIMAL, negative_factor};
 use crate::linalg::packed_len;
@@ -26,7 +26,7 @@ use crate::solver::lbfgs::{Curvature, SUFFICIENT};
 use crate::solver::working_set::model::{Lengths, Model, State};
 use crate::solver::working_set::outer::{DIMENSIONS, enough_gradient};
 use crate::solver::working_set::{LEAST, PART, Penalty, Settings, even_bound, first_factor};
-use crate::solver::{Halt, Kept, Observer, Progress, Solution, Termination};
+use crate::solver::{Kept, Observer, Progress, Solution, Termination};
 use crate::{Matrix, Result};
 use std::ops::ControlFlow;
 
@@ -163,23 +163,6 @@ pub(crate) fn solve_streamed(
     let Streamed { best, bound, iterations, .. } = streamed;
     let factor = best.1.transpose();
     Ok(Solution { factor, objective: best.0, bound, slack: Vec::new(), status, iterations, certificate: None })
-}
-
-/// Why a level ended.
-enum Ended {
-    Reached,
-    Idle,
-    Iterations,
-    Told(Halt),
-}
-
-impl Ended {
-    fn halt(&self) -> Option<Halt> {
-        match self {
-            Self::Told(halt) => Some(*halt),
-            _ => None,
-        }
-    }
 }
 
 impl<'a> Streamed<'a> {

@@ -161,7 +161,7 @@ impl Model {
 }
 
 /// `t (x_i - x_j)` of the listed pairs, a row each.
-fn differences(x: &Matrix, pairs: &mut dyn Iterator<Item = (u32, u32, f64)>) -> Matrix {
+pub(crate) fn differences(x: &Matrix, pairs: &mut dyn Iterator<Item = (u32, u32, f64)>) -> Matrix {
     let mut data = Vec::new();
     let mut count = 0;
     for (i, j, t) in pairs {

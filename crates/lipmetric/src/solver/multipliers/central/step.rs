@@ -2,6 +2,7 @@
 
 use super::{Central, Spot};
 use crate::linalg::{self, Cholesky, Eigen, pack, pack_square, packed_len, unpack};
+use crate::solver::working_set::model::differences;
 use crate::{Error, Matrix, Result};
 
 /// A step goes no further than this part of the way to where a row, a multiplier, `M` or `Z` is not positive any more.
@@ -80,8 +81,9 @@ impl System {
         let scaling = Scaling::of(&at.root, &central.dual)?;
         let z = linalg::product_transposed(&central.dual, &central.dual);
         let dual = columns(&linalg::product(&z, &scaling.map), &scaling.values, |v| v.powf(-0.5));
-        let push = differences(x, &mut pairs.clone().map(|z| (z.0, z.1)), &scaling.map);
-        let pull = differences(x, &mut central.model.pull.iter().copied(), &scaling.map);
+        let push = linalg::product(&differences(x, &mut pairs.clone().map(|z| (z.0, z.1, 1.0))), &scaling.map);
+        let long = &mut central.model.pull.iter().map(|pair| (pair.0, pair.1, 1.0));
+        let pull = linalg::product(&differences(x, long), &scaling.map);
         let mean = linalg::congruence(&central.mean, &scaling.map);
         let pushed = linalg::congruence(&at.seen.push, &scaling.map);
         let omega: Vec<f64> = central.eta.iter().zip(&at.slack).map(|(eta, s)| eta / s).collect();
@@ -198,18 +200,6 @@ impl Step {
             columns(&self.multiplier.vectors, &self.multiplier.values, |d| (1.0 + part * d).max(0.0).sqrt());
         *dual = linalg::product(&self.dual, &stretched);
     }
-}
-
-/// The differences of pairs, mapped.
-fn differences(x: &Matrix, pairs: &mut dyn Iterator<Item = (u32, u32)>, map: &Matrix) -> Matrix {
-    let (mut data, mut count) = (Vec::new(), 0);
-    for (i, j) in pairs {
-        data.extend(x.row(i as usize).iter().zip(x.row(j as usize)).map(|(a, b)| a - b));
-        count += 1;
-    }
-    let mut out = Matrix::zeros(count, x.cols());
-    out.as_mut_slice().copy_from_slice(&data);
-    linalg::product(&out, map)
 }
 
 /// Adds `sum f f^T` to the lower triangle; `feature` writes each `f`.
