@@ -65,7 +65,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     splits: SplitArgs,
     /// Without --model: stop this many seconds after the program began (exit code 4)
-    #[arg(long, value_name = "SECONDS", conflicts_with = "model", help_heading = "Splits")]
+    #[arg(long, value_name = "SECONDS", value_parser = crate::cli::seconds, conflicts_with = "model", help_heading = "Splits")]
     time_limit: Option<f64>,
     #[command(flatten)]
     certified: CertifiedArgs,

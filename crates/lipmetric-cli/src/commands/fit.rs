@@ -66,7 +66,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     pub(super) told: ToldArgs,
     /// Stop this many seconds after the program began, with the best found so far (exit code 4)
-    #[arg(long, value_name = "SECONDS", help_heading = "Method")]
+    #[arg(long, value_name = "SECONDS", value_parser = crate::cli::seconds, help_heading = "Method")]
     pub(super) time_limit: Option<f64>,
     /// Keep what the fit has come to in this file, about once a second: after `kill -9`, Ctrl-C or the time limit the same command goes on from there. Removed at the end
     #[arg(long, value_name = "FILE", help_heading = "Method")]

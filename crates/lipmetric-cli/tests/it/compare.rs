@@ -177,7 +177,7 @@ fn what_cannot_be_compared_is_refused_by_name() {
         assert!(error.contains(&format!("{} is an option of", option[0])), "{error}");
     }
     assert!(room.fails(2, &["compare", "echo", "--methods", "nn", "--against", "nca"]).contains("--against"));
-    assert!(room.fails(2, &["compare", "nowhere"]).contains("neither a file nor a data set"));
+    assert!(room.fails(2, &["compare", "nowhere"]).contains("`nowhere` is no file, and there is no data set"));
     assert!(room.fails(2, &["compare", "echo", "--repeats", "0"]).contains("repeats"));
     assert!(room.fails(2, &["compare", "echo", "--time-limit", "0"]).contains("--time-limit"));
     assert!(room.fails(1, &["compare", "echo", "--time-limit", "1e-9"]).contains("--time-limit"));

@@ -67,7 +67,7 @@ fn a_path_shows_certified_fits_and_what_they_rest_on() {
     let objectives: Vec<f64> = points.iter().map(|p| p["objective"].as_f64().unwrap()).collect();
     assert!(objectives.windows(2).all(|o| o[1] < o[0]), "{objectives:?}");
     let text = room.ok(&[&path[..], &["--support", "2"]].concat());
-    assert!(text.contains("support pairs at") && text.contains("echo, line "), "{text}");
+    assert!(text.contains("support pairs at") && text.contains("\nline "), "{text}");
     for (wrong, named) in [
         (&["--method", "nn"][..], "--method"),
         (&["--c", "1"], "--c"),
