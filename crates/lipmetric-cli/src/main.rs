@@ -11,6 +11,7 @@ mod origin;
 mod output;
 mod outputs;
 mod pages;
+mod progress;
 mod radius;
 mod resources;
 mod rivals;

@@ -146,7 +146,7 @@ pub(super) fn fit(
 ) -> Result {
     let (history, best) = (&Mutex::new(History::default()), Best::default());
     let felt = Felt { history, best: best.clone(), inner: session.fit_observer() };
-    let observer = Budget::new(limit.map(|l| l.left()), felt);
+    let observer = Budget::new(limit.map(|l| l.left_to_fit()), felt);
     let mut observer = Kept::open(checkpoint, observer, (recipe, data), session)?;
     let told = |model, margins| {
         let history = locked(history).clone();

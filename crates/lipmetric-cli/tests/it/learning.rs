@@ -164,6 +164,43 @@ fn the_automatic_choice_of_the_solver_is_shown_to_those_who_ask() {
     }
 }
 
+#[test]
+fn a_fit_is_told_of_in_a_readable_number_of_lines() {
+    let room = Room::new();
+    let told = |detail: &str, options: &[&str]| {
+        let fit = ["fit", "--data", "haberman", "--method", "lip-i", detail];
+        let out = room.run(&[&fit[..], options].concat());
+        let text = String::from_utf8(out.stderr).unwrap();
+        assert!(out.status.success(), "{text}");
+        text.lines().map(str::to_owned).collect::<Vec<String>>()
+    };
+    // Without the number of the step, its pairs and the seconds.
+    let figures = |line: &String| {
+        let parts = line.split(", ").filter(|part| !part.ends_with(" pairs") && !part.ends_with(" s"));
+        parts.filter(|part| !part.starts_with("iteration")).collect::<Vec<_>>().join(", ")
+    };
+    for options in [
+        &[][..],
+        &["--slack", "pair"],
+        &["--solver", "augmented"],
+        &["--slack", "pair", "--solver", "augmented"],
+        &["--diameter", "cvar:0.1"],
+    ] {
+        let (news, steps) = (told("-v", options), told("-vv", options));
+        for lines in [&news, &steps] {
+            let c_max = lines.iter().rposition(|line| line.starts_with("c_max first: ")).expect("c_max is told");
+            let fit = lines.iter().position(|line| line.starts_with("iteration")).expect("the fit is told");
+            assert!(c_max < fit, "{options:?}: {lines:#?}");
+            assert!(lines[c_max].contains(" to ") || lines[c_max].contains("at least"), "{options:?}: {lines:#?}");
+            assert!(lines.last().unwrap().contains("gap"), "the last figures are told: {lines:#?}");
+            for two in lines.windows(2) {
+                assert_ne!(figures(&two[0]), figures(&two[1]), "{options:?}: {lines:#?}");
+            }
+        }
+        assert!(news.len() < 20 && news.len() < steps.len(), "{options:?}: {news:#?} {}", steps.len());
+    }
+}
+
 /// Rows that take a while to learn from.
 fn slow_rows(room: &Room) {
     let mut state = 1_u64;
