@@ -210,12 +210,12 @@ impl Limit {
     }
 
     /// The same for a fit that has to look at so many pairs of rows to say what its result is worth, on a machine where everything takes so
-    /// many times as long as it would with nothing else to do. Where that takes too much of the limit nothing is kept back for it.
+    /// many times as long as it would with nothing else to do. Where that would take too much of the limit even so nothing is kept back for it.
     pub(crate) fn leaving_time_to_measure(self, pairs: f64, busy: f64) -> Self {
         /// The largest part of the limit that is kept back.
         const MOST: f64 = 0.4;
-        let time = busy.clamp(1.0, BUSIEST) * pairs / PAIRS_PER_SECOND;
-        let seconds = if time <= MOST * self.whole.as_secs_f64() { time } else { 0.0 };
+        let (alone, most) = (pairs / PAIRS_PER_SECOND, MOST * self.whole.as_secs_f64());
+        let seconds = if alone <= most { (busy.clamp(1.0, BUSIEST) * alone).min(most) } else { 0.0 };
         let measuring = Duration::try_from_secs_f64(seconds).unwrap_or_default();
         Self { measuring, ..self }
     }
@@ -344,7 +344,8 @@ mod tests {
         assert!((kept(10, 3e8, 1.0) - 1.0).abs() < 1e-9);
         assert!((kept(10, 3e8, 2.0) - 2.0).abs() < 1e-9);
         assert!((kept(100, 3e8, 1e6) - BUSIEST).abs() < 1e-9);
-        // Where it would take most of the limit nothing is kept back for it.
+        assert!((kept(10, 3e8, 1e6) - 4.0).abs() < 1e-9);
+        // Where it would take most of the limit on an idle machine nothing is kept back for it.
         assert_eq!((kept(10, 3e9, 1.0), kept(10, 0.0, 1.0), kept(1, f64::INFINITY, 1.0)), (0.0, 0.0, 0.0));
         let fit = limit(1000).leaving_time_to_measure(3e9, 1.0);
         assert!(fit.left() > fit.left_to_fit() && fit.left_to_fit() > Duration::from_secs(900));
