@@ -348,7 +348,8 @@ fn describe(report: &Report) -> String {
     let mut text = format!("{}\n\n", report.judged);
     let mut facts = TextTable::new(vec![Align::Left, Align::Right, Align::Left]);
     match (report.accuracy_mean, report.accuracy_sd) {
-        (Some(mean), Some(sd)) => {
+        // Of a single split there is no deviation.
+        (Some(mean), Some(sd)) if report.accuracies.len() != 1 => {
             facts.row([
                 "accuracy",
                 &percent(mean),

@@ -234,3 +234,16 @@ fn ctrl_c_ends_with_the_splits_that_are_whole() {
     let first = |r: &Value| without_times(r["data"][0]["methods"][1]["splits"][0].clone());
     assert_eq!(first(&report), first(&few));
 }
+
+#[test]
+fn a_single_split_has_no_deviation() {
+    let room = Room::new();
+    for form in [&[][..], &["--markdown"], &["--latex"]] {
+        let one = room.ok(&[&["compare", "echo", "--methods", "nn,discriminant", "--repeats", "1"][..], form].concat());
+        assert!(!one.contains('±') && !one.contains("\\pm") && !one.contains("deviation over"), "{one}");
+        let two = room.ok(&[&["compare", "echo", "--methods", "nn,discriminant", "--repeats", "2"][..], form].concat());
+        assert!(two.contains("standard deviation over") && two.contains("2 stratified"), "{two}");
+    }
+    let one = room.ok(&["evaluate", "--data", "echo", "--method", "nn", "--repeats", "1"]);
+    assert!(!one.contains('±') && one.contains("of 30 rows"), "{one}");
+}
