@@ -1,6 +1,6 @@
 """Kills a worker at a random moment of a fit on two workers, ten times, and says how many of the fits end with the bits of one machine.
 
-    PYTHONPATH=target/python python benches/scale/dask_kills.py [--times 10] [--rows 6000] [--seed 0]
+    PYTHONPATH=target/python python benches/scale/dask_kills.py [--times 10] [--rows 12000] [--seed 0]
 """
 import argparse
 import json
@@ -18,7 +18,7 @@ import lipmetric
 from dask_scaling import letters
 from lipmetric.dask import DaskLip, _crew, _learners
 
-SPEC = dict(slack="pair", solver="augmented", c=2000.0, tol=1e-2, max_iter=30)
+SPEC = dict(slack="pair", solver="augmented", c=8000.0, tol=1e-2, max_iter=200)
 
 
 def pair():
@@ -53,7 +53,7 @@ def killed(address, X, y, chance, usual):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--times", type=int, default=10)
-    parser.add_argument("--rows", type=int, default=6_000)
+    parser.add_argument("--rows", type=int, default=12_000)
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
     warnings.simplefilter("ignore")

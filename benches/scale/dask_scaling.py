@@ -1,7 +1,7 @@
 """Fits of the same rows on one machine and on clusters of one and of two workers: strong and weak scaling, what a pass costs beyond
 its pairs, and memory.
 
-    PYTHONPATH=target/python python benches/scale/dask_scaling.py [--rows 20000] [--features 16] [--iterations 3] > out.json
+    PYTHONPATH=target/python python benches/scale/dask_scaling.py [--rows 20000] [--features 16] [--tol 1e-2] > out.json
 
 Workers have one thread each. CPU seconds are those of all processes, by `getrusage` of the client and of each worker; a machine that
 does other things does not change them, as it does wall seconds. Each setting is a line of JSON; the last ones are the fitted model of
@@ -120,12 +120,14 @@ def empty_pass(args):
     return {"passes": len(walls), "median_wall": walls[len(walls) // 2], "least_wall": walls[0]}
 
 
-def rate(args, features):
-    """Pairs that a worker looks at in a CPU second, with so many features: all passes go over all rows here."""
-    rows = 8192
+def rate(args, features, rows=3900):
+    """Pairs that a worker looks at in a CPU second, with so many features, once it has the rows: a long fit less a short one, of so few rows
+    that no pass is over a sample."""
     X, y = letters(rows, features, classes=2)
-    _, told = clustered(X, y, 1, args)
-    return told["passes"] * rows * (rows - 1) / 2 / sum(told["worker_cpu"]), told
+    told = [clustered(X, y, 1, argparse.Namespace(c=args.c, tol=1e-9, iterations=steps))[1] for steps in (20, 120)]
+    cpu = sum(told[1]["worker_cpu"]) - sum(told[0]["worker_cpu"])
+    passes = told[1]["passes"] - told[0]["passes"]
+    return passes * rows * (rows - 1) / 2 / cpu, passes, cpu
 
 
 def model(rows, features, workers, pairs_per_second, overhead, network=1e9):
@@ -141,9 +143,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=20_000)
     parser.add_argument("--features", type=int, default=16)
-    parser.add_argument("--iterations", type=int, default=3)
+    parser.add_argument("--iterations", type=int, default=500)
     parser.add_argument("--c", type=float, default=1e4)
-    parser.add_argument("--tol", type=float, default=1e-3)
+    parser.add_argument("--tol", type=float, default=1e-2)
     args = parser.parse_args()
     from lipmetric.dask import _learners
 
@@ -169,8 +171,8 @@ def main():
     empty = empty_pass(args)
     tell("empty pass", **empty)
     for features in (args.features, 100):
-        found, told = rate(args, features)
-        tell("rate", features=features, pairs_per_cpu_second=found, passes=told["passes"])
+        found, passes, cpu = rate(args, features)
+        tell("rate", features=features, pairs_per_cpu_second=found, passes=passes, cpu=cpu)
     tell("model", rows=1_000_000, features=100, workers=64, **model(1_000_000, 100, 64, found, empty["median_wall"]))
     print(f"load: {os.getloadavg()[0]:.1f}, client at most {used()[1] / 2**20:.0f} MiB", file=sys.stderr)
 

@@ -43,11 +43,13 @@ def not_converged() -> type[Warning]:
 
 
 class Progress:
-    """Prints how a fit goes on: at ``verbose=1`` a line that is written over, from 2 on a line for each step."""
+    """Prints how a fit goes on: at ``verbose=1`` a line that is written over, from 2 on a line for each step with
+    other figures than the one before."""
 
     def __init__(self, verbose: int, callback: Callback | None) -> None:
         self.verbose, self.callback = int(verbose), callback
         self.shown, self.width = 0.0, 0
+        self.told: list[str] = []
 
     def __call__(self, kind: str, figures: dict[str, Any]) -> bool:
         if self.verbose:
@@ -67,6 +69,11 @@ class Progress:
             text = f"{figures['done']} of {figures['total']} fits"
         else:
             parts = [f"{name} {figures[name]:.6g}" for name in ("objective", "bound", "gap") if figures[name] is not None]
+            if figures["c_max"] is not None:
+                parts = ["c_max first, from {:.6g} to {:.6g}".format(*figures["c_max"])]
+            if self.verbose > 1 and parts and parts == self.told:
+                return
+            self.told = parts
             text = ", ".join([f"iteration {figures['iteration']}", *parts, f"{figures['seconds']:.1f} s"])
         if self.verbose > 1:
             self.line(text)

@@ -237,7 +237,11 @@ def test_a_callback_sees_every_step_and_may_end_the_fit(two):
     seen = []
     model = lipmetric.fit(X, y, "lip-d", callback=seen.append)
     assert len(seen) >= model.outcome["iterations"] and seen[-1]["gap"] <= 1e-6
-    np.testing.assert_array_equal(model.history["iteration"], [s["iteration"] for s in seen if s["iteration"] > 0])
+    # First `c_max`, between bounds that come nearer, then the fit.
+    first = [s["c_max"] for s in seen if s["c_max"] is not None]
+    assert first and first[-1][1] <= first[0][1] and all(s["objective"] is None for s in seen if s["c_max"] is not None)
+    fit = [s["iteration"] for s in seen if s["iteration"] > 0 and s["c_max"] is None]
+    np.testing.assert_array_equal(model.history["iteration"], fit)
     with pytest.warns(UserWarning, match="interrupted"):
         # With `c_rel`, `c_max` would be computed first.
         early = lipmetric.fit(X, y, "lip-d", c=1.0, callback=lambda at: at["gap"] is not None and at["gap"] < 0.5)

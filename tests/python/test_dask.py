@@ -107,6 +107,24 @@ def test_a_fit_on_a_cluster_has_the_bits_of_one_machine(client, many, crews):
     assert left == []
 
 
+def test_samples_of_many_rows_and_their_long_pairs_travel_as_well(client, crews, monkeypatch):
+    asked = []
+    run = _crew.Crew.run
+
+    def noted(self, name, *args):
+        asked.append(name)
+        return run(self, name, *args)
+
+    monkeypatch.setattr(_crew.Crew, "run", noted)
+    X, y = clusters(4_500, 4, seed=2)
+    params = {**QUICK, "c": 30_000.0, "tol": 0.02, "max_iter": 200}
+    fitted = DaskLip(**params).fit(*blocks(X, y, 1_500))
+    assert_same_bits(fitted, lipmetric.Lip(**params).fit(X, y))
+    assert fitted.dual_gap_ <= 0.02
+    assert {"rounded hinges", "survey"} <= set(asked), set(asked)
+    assert crews[0].passes == len(asked) and crews[0].failure is None
+
+
 def test_a_slack_per_row_and_weights_travel_as_well(client, crews):
     X, y = clusters(400, 3, seed=1)
     weight = np.where(np.arange(len(y)) % 5 == 0, 0.0, 1.0 + np.arange(len(y)) % 2)
@@ -239,7 +257,7 @@ GOING = """
 import sys, distributed, dask.array as da
 from lipmetric.dask import DaskLip
 client = distributed.Client(sys.argv[1])
-X = da.random.default_rng(0).normal(size=(6000, 5), chunks=(2000, 5)).persist()
+X = da.random.default_rng(0).normal(size=(9000, 5), chunks=(3000, 5)).persist()
 y = (X[:, 0] > 0).astype(int).persist()
 print("begins", flush=True)
 DaskLip(slack="pair", solver="augmented", tol=1e-6, c_rel=0.01, max_iter=100000).fit(X, y)

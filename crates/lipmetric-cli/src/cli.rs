@@ -4,7 +4,10 @@ use crate::commands::{
     compare, completions, datasets, evaluate, export, fit, inspect, man, margins, neighbours, path, plot, predict,
     transform, verify,
 };
-use clap::{ArgAction, Args, Parser, Subcommand};
+use clap::error::{ContextKind, ErrorKind};
+use clap::{ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+use std::error::Error;
+use std::time::Duration;
 
 /// Learn a distance from labelled rows; classify, map and evaluate with it.
 ///
@@ -54,7 +57,7 @@ pub(crate) struct Global {
     /// Print only results and errors
     #[arg(short, long, global = true, conflicts_with = "verbose", display_order = LAST)]
     pub(crate) quiet: bool,
-    /// Print more about what is done
+    /// Print more about what is done: how a fit goes on; -vv: every step of it
     #[arg(short, long, global = true, action = ArgAction::Count, display_order = LAST + 1)]
     pub(crate) verbose: u8,
     /// Number of threads (default: one per core); the results do not depend on it
@@ -85,9 +88,99 @@ pub(crate) enum Command {
     Man(man::Args),
 }
 
+/// What was typed; ends the program where that is no command, or help.
+pub(crate) fn parsed() -> Cli {
+    let mut command = command();
+    match command.try_get_matches_from_mut(std::env::args_os()).and_then(|found| Cli::from_arg_matches(&found)) {
+        Ok(cli) => cli,
+        Err(error) => in_words(error).exit(),
+    }
+}
+
+/// The command line, whose options take numbers below zero as values, so that they are refused as such.
+fn command() -> clap::Command {
+    fn with_numbers(command: clap::Command) -> clap::Command {
+        let named = |arg: clap::Arg| {
+            let takes = !arg.is_positional() && arg.get_action().takes_values();
+            if takes { arg.allow_negative_numbers(true) } else { arg }
+        };
+        command.mut_args(named).mut_subcommands(with_numbers)
+    }
+    with_numbers(Cli::command())
+}
+
+/// A value that is no number is refused in words of ours, not in those of Rust's readers of numbers.
+fn in_words(error: clap::Error) -> clap::Error {
+    let (Some(value), Some(option)) = (error.get(ContextKind::InvalidValue), error.get(ContextKind::InvalidArg)) else {
+        return error;
+    };
+    let told = error.source().map(ToString::to_string).filter(|_| error.kind() == ErrorKind::ValueValidation);
+    let words = match told.as_deref() {
+        Some("invalid digit found in string" | "cannot parse integer from empty string") => "give a whole number",
+        Some("number too large to fit in target type") => "give a smaller number",
+        Some("invalid float literal" | "cannot parse float from empty string") => "give a number such as 0.5",
+        Some("cannot parse char from empty string" | "too many characters in string") => "give one character",
+        // The library's own name of the parameter.
+        Some(told) => match told.strip_prefix("parameter `").and_then(|rest| rest.split_once("`: ")) {
+            Some((_, told)) => told,
+            None => return error,
+        },
+        None => return error,
+    };
+    let told = format!("invalid value '{value}' for '{option}': {words}\n\nFor more information, try '--help'.\n");
+    clap::Error::raw(ErrorKind::ValueValidation, told)
+}
+
+/// Seconds, such as `90`, `90s`, `5m` or `2h`.
+pub(crate) fn seconds(text: &str) -> Result<f64, String> {
+    let (number, unit) = match text.char_indices().last() {
+        Some((at, 's')) => (&text[..at], 1.0),
+        Some((at, 'm')) => (&text[..at], 60.0),
+        Some((at, 'h')) => (&text[..at], 3600.0),
+        _ => (text, 1.0),
+    };
+    let seconds = number.trim().parse::<f64>().ok().map(|number| number * unit);
+    let some = seconds.filter(|s| *s > 0.0 && Duration::try_from_secs_f64(*s).is_ok());
+    some.ok_or_else(|| "give a number of seconds above zero, such as 90, or 90s, 5m, 2h".to_owned())
+}
+
 #[cfg(test)]
 mod tests {
+    use super::{command, in_words, seconds};
     use clap::CommandFactory;
+
+    #[test]
+    fn every_option_refuses_what_is_no_value_of_it_in_words() {
+        let command = command();
+        let mut seen = 0;
+        for of in command.get_subcommands() {
+            for option in of.get_arguments().filter(|arg| arg.get_action().takes_values()) {
+                let Some(long) = option.get_long().filter(|_| !option.is_require_equals_set()) else { continue };
+                for value in ["x1", "-7", "", "99999999999999999999999"] {
+                    let args = ["lipmetric", of.get_name(), &format!("--{long}"), value, "a", "b"];
+                    let Err(error) = command.clone().try_get_matches_from(args) else { continue };
+                    let told = in_words(error).to_string();
+                    for foreign in
+                        ["digit", "literal", "target type", "parse", "parameter `", "unexpected argument '-7'"]
+                    {
+                        assert!(!told.contains(foreign), "{args:?}: {told}");
+                    }
+                    seen += 1;
+                }
+            }
+        }
+        assert!(seen > 400, "{seen}");
+    }
+
+    #[test]
+    fn seconds_may_have_a_unit() {
+        for (text, expected) in [("90", 90.0), ("1.5s", 1.5), ("5m", 300.0), ("2h", 7200.0), ("1e3", 1000.0)] {
+            assert_eq!(seconds(text), Ok(expected));
+        }
+        for text in ["0", "-1", "", "s", "10 minutes", "nan", "inf", "1e300"] {
+            assert!(seconds(text).is_err(), "{text}");
+        }
+    }
 
     #[test]
     fn the_command_line_is_well_formed() {

@@ -11,18 +11,18 @@ mod origin;
 mod output;
 mod outputs;
 mod pages;
+mod progress;
 mod radius;
 mod resources;
 mod rivals;
 mod session;
 mod signals;
 
-use clap::Parser;
 use failure::Failure;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let cli = cli::Cli::parse();
+    let cli = cli::parsed();
     let session = match session::Session::start(&cli.global) {
         Ok(session) => session,
         Err(failure) => return failure.report(),

@@ -188,7 +188,7 @@ fn read_spec(path: &Path) -> Result<Spec> {
     } else {
         text = std::fs::read_to_string(path).map_err(cannot)?;
     }
-    let spec: Spec = serde_json::from_str(&text).map_err(|e| Failure::Usage(format!("--spec {place}: {e}")))?;
+    let spec = Spec::from_json(&text).map_err(|e| Failure::Usage(format!("--spec {place}: {e}")))?;
     // In a file the parameters have the names that the message gives them.
     spec.check().map_err(|e| Failure::Usage(format!("--spec {place}: {e}")))?;
     Ok(spec)

@@ -23,6 +23,16 @@ pub(crate) struct PageArgs {
     plot_format: Option<String>,
 }
 
+/// Refuses a file whose name says that it is something else than what is written into it.
+pub(crate) fn ending(option: &str, path: &Path, known: &[&str]) -> Result {
+    let Some(ending) = path.extension().map(|e| e.to_string_lossy()) else { return Ok(()) };
+    if known.iter().any(|known| ending.eq_ignore_ascii_case(known)) {
+        return Ok(());
+    }
+    let shown = known.iter().map(|e| format!(".{e}")).collect::<Vec<_>>().join(" or ");
+    Err(Failure::Usage(format!("{option}: {}: `.{ending}` is not what is written; choose {shown}", path.display())))
+}
+
 impl PageArgs {
     pub(crate) fn wanted(&self) -> bool {
         self.report.is_some() || self.plots.is_some()
@@ -37,6 +47,7 @@ impl PageArgs {
                 ));
             }
             outputs::check("--report", path, inputs)?;
+            ending("--report", path, &["html", "htm"])?;
         }
         let Some(folder) = &self.plots else { return Ok(()) };
         drawable("--plot-format", self.kind())?;

@@ -18,6 +18,11 @@ impl Stopwatch {
         self.wall.elapsed().as_secs_f64()
     }
 
+    /// How many times as long everything has taken as it would with nothing else to do.
+    pub(crate) fn busy(&self) -> f64 {
+        self.cpu_seconds().map_or(1.0, |cpu| self.seconds() / cpu)
+    }
+
     /// Processor seconds of all threads.
     pub(crate) fn cpu_seconds(&self) -> Option<f64> {
         Some(self.cpu?.try_elapsed().ok()?.as_secs_f64())

@@ -3,6 +3,7 @@
 use crate::cli::Global;
 use crate::failure::{Failure, Result};
 use crate::output;
+use crate::progress::{self, Detail, FitObserver};
 use crate::resources::Stopwatch;
 use crate::signals::Interrupt;
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -15,14 +16,15 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// How often a log without a terminal is told how far things are.
-const LOG_EVERY: Duration = Duration::from_secs(10);
+const LOG_EVERY: Duration = Duration::from_secs(progress::LOG_EVERY as u64);
 
 /// More threads than this many per processor only take memory and time to start.
 const MOST_THREADS_PER_PROCESSOR: usize = 16;
 
 pub(crate) struct Session {
     quiet: bool,
-    verbose: bool,
+    /// How often `-v` was given.
+    verbose: u8,
     interrupt: Interrupt,
     /// When the program began: time limits are counted from here.
     begun: Instant,
@@ -46,7 +48,7 @@ impl Session {
             }
         }));
         exit_instead_of_abort()?;
-        Ok(Self { quiet: global.quiet, verbose: global.verbose > 0, interrupt: Interrupt::listen()?, begun })
+        Ok(Self { quiet: global.quiet, verbose: global.verbose, interrupt: Interrupt::listen()?, begun })
     }
 
     /// The limit of so many seconds from the start of the program: reading the table is part of it.
@@ -69,7 +71,7 @@ impl Session {
 
     /// Says something that only those want to know who asked for it with `-v`.
     pub(crate) fn detail(&self, text: impl std::fmt::Display) {
-        if self.verbose {
+        if self.verbose > 0 {
             self.note(text);
         }
     }
@@ -104,9 +106,14 @@ impl Session {
 
     /// Watches one fit.
     pub(crate) fn fit_observer(&self) -> FitObserver<'_> {
-        let bar = self.bar(ProgressBar::new_spinner(), "{spinner} {msg}");
-        bar.enable_steady_tick(Duration::from_millis(120));
-        FitObserver { session: self, bar, begun: Instant::now(), told: Instant::now() }
+        let detail = match self.verbose {
+            _ if self.quiet => Detail::Nothing,
+            0 if self.logs() => Detail::Log,
+            0 => Detail::Nothing,
+            1 => Detail::News,
+            _ => Detail::Steps,
+        };
+        FitObserver::new(self, self.bar(ProgressBar::new_spinner(), "{spinner} {msg}"), detail)
     }
 
     /// Ends the program with this failure if something that is watched only between its steps goes on for too long after the limit
@@ -166,6 +173,9 @@ pub(crate) fn patience(limit: Option<Limit>) -> Duration {
 /// How fast rows are prepared, and how fast a model is put together, checked and written, each on a machine with nothing else to do.
 const BYTES_PER_SECOND: f64 = 2e8;
 
+/// How many pairs of rows are looked at in a second, by one thread of the same machine.
+const PAIRS_PER_SECOND: f64 = 3e8;
+
 /// A machine may have so much else to do that everything takes as many times as long; a table that comes slowly tells nothing more.
 const BUSIEST: f64 = 10.0;
 
@@ -181,20 +191,38 @@ pub(crate) struct Limit {
     pub(crate) lead: Duration,
     /// Seconds that writing takes on a machine with nothing else to do.
     writing: f64,
+    /// How long before its end a fit is asked to stop, so that it can still measure what it has come to.
+    measuring: Duration,
 }
 
 impl Limit {
     fn new(whole: Duration, last: Instant) -> Self {
-        Self { whole, last, end: last, lead: Duration::ZERO, writing: 0.0 }
+        Self { whole, last, end: last, lead: Duration::ZERO, writing: 0.0, measuring: Duration::ZERO }
     }
 
     /// The same, earlier by the time that it takes to write a model with so many bytes, if one is written, and with as much time to make
     /// its rows ready: on a machine as busy as this one was so far.
     pub(crate) fn leaving_time_to_write(self, bytes: usize, written: bool, watch: &Stopwatch) -> Self {
-        let busy = watch.cpu_seconds().map_or(1.0, |cpu| watch.seconds() / cpu);
+        let busy = watch.busy();
         let seconds = bytes as f64 / BYTES_PER_SECOND;
         let made = Self { writing: seconds, ..self }.reserve(busy);
         Self { writing: if written { seconds } else { 0.0 }, lead: made, ..self }.on_a_machine(busy)
+    }
+
+    /// The same for a fit that has to look at so many pairs of rows to say what its result is worth, on a machine where everything takes so
+    /// many times as long as it would with nothing else to do. Where that would take too much of the limit even so nothing is kept back for it.
+    pub(crate) fn leaving_time_to_measure(self, pairs: f64, busy: f64) -> Self {
+        /// The largest part of the limit that is kept back.
+        const MOST: f64 = 0.4;
+        let (alone, most) = (pairs / PAIRS_PER_SECOND, MOST * self.whole.as_secs_f64());
+        let seconds = if alone <= most { (busy.clamp(1.0, BUSIEST) * alone).min(most) } else { 0.0 };
+        let measuring = Duration::try_from_secs_f64(seconds).unwrap_or_default();
+        Self { measuring, ..self }
+    }
+
+    /// What is left for a fit.
+    pub(crate) fn left_to_fit(&self) -> Duration {
+        self.left().saturating_sub(self.measuring)
     }
 
     /// The same where everything takes so many times as long as it would with nothing else to do.
@@ -237,81 +265,6 @@ fn exit_instead_of_abort() -> Result {
 /// Whether results may be coloured: standard output is a terminal and `NO_COLOR` is not set.
 pub(crate) fn colour() -> bool {
     std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty())
-}
-
-pub(crate) struct FitObserver<'a> {
-    session: &'a Session,
-    bar: ProgressBar,
-    begun: Instant,
-    /// When the log was last told.
-    told: Instant,
-}
-
-impl FitObserver<'_> {
-    /// How far a fit is: of one that learns from folds by how many of them are done, and how long it will still take.
-    fn line(&self, at: &Progress) -> String {
-        if let Some((done, all)) = at.folds {
-            let mut line = format!("fold {} of {all}, {:.1} s", done + 1, at.seconds);
-            if done > 0 {
-                let left = self.begun.elapsed().mul_f64((all.saturating_sub(done)) as f64 / done as f64);
-                line += &format!(", about {} left", HumanDuration(Duration::from_secs(left.as_secs() + 1)));
-            }
-            return line;
-        }
-        let mut line = format!("iteration {}", at.iteration);
-        for (name, value) in [("objective", at.primal), ("bound", at.dual), ("gap", at.gap)] {
-            if let Some(value) = value {
-                line += &format!(", {name} {value:.6e}");
-            }
-        }
-        if let Some(pairs) = at.working_set {
-            line += &format!(", {pairs} pairs");
-        }
-        if let Some(part) = at.looked_at.filter(|part| *part < 1.0) {
-            line += &format!(", looked at {:.1} % of all", 100.0 * part);
-        }
-        line + &format!(", {:.1} s", at.seconds)
-    }
-}
-
-impl Observer for FitObserver<'_> {
-    fn progress(&mut self, at: &Progress) -> ControlFlow<Halt> {
-        let line = self.line(at);
-        if let Some((done, all)) = at.folds {
-            show_folds(&self.bar, done, all);
-        }
-        // A bare step of many fits is no news.
-        if at.primal.is_some() || at.gap.is_some() {
-            self.session.detail(&line);
-        }
-        if self.session.logs() && self.told.elapsed() >= LOG_EVERY {
-            self.told = Instant::now();
-            self.session.note(&line);
-        }
-        self.bar.set_message(line);
-        if self.session.interrupted() { ControlFlow::Break(Halt::Interrupted) } else { ControlFlow::Continue(()) }
-    }
-
-    fn decided(&mut self, what: &str) {
-        self.session.detail(what);
-    }
-}
-
-/// Makes a bar with an end of a spinner.
-fn show_folds(bar: &ProgressBar, done: usize, all: usize) {
-    if bar.length() != Some(all as u64) {
-        bar.set_length(all as u64);
-        if let Ok(style) = ProgressStyle::with_template("{wide_bar} {msg}") {
-            bar.set_style(style);
-        }
-    }
-    bar.set_position(done as u64);
-}
-
-impl Drop for FitObserver<'_> {
-    fn drop(&mut self) {
-        self.bar.finish_and_clear();
-    }
 }
 
 /// Watches only for Ctrl-C and the clock.
@@ -376,5 +329,25 @@ impl Supervisor for ManyFits {
 impl Drop for ManyFits {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fit_is_asked_to_stop_in_time_to_measure_what_it_has_come_to() {
+        let now = Instant::now();
+        let limit = |seconds: u64| Limit::new(Duration::from_secs(seconds), now + Duration::from_secs(seconds));
+        let kept = |seconds, pairs, busy| limit(seconds).leaving_time_to_measure(pairs, busy).measuring.as_secs_f64();
+        assert!((kept(10, 3e8, 1.0) - 1.0).abs() < 1e-9);
+        assert!((kept(10, 3e8, 2.0) - 2.0).abs() < 1e-9);
+        assert!((kept(100, 3e8, 1e6) - BUSIEST).abs() < 1e-9);
+        assert!((kept(10, 3e8, 1e6) - 4.0).abs() < 1e-9);
+        // Where it would take most of the limit on an idle machine nothing is kept back for it.
+        assert_eq!((kept(10, 3e9, 1.0), kept(10, 0.0, 1.0), kept(1, f64::INFINITY, 1.0)), (0.0, 0.0, 0.0));
+        let fit = limit(1000).leaving_time_to_measure(3e9, 1.0);
+        assert!(fit.left() > fit.left_to_fit() && fit.left_to_fit() > Duration::from_secs(900));
     }
 }

@@ -133,7 +133,7 @@ struct Recorder {
 
 impl Observer for Recorder {
     fn progress(&mut self, at: &Progress) -> ControlFlow<Halt> {
-        if self.seen.is_multiple_of(self.every) && at.iteration > 0 {
+        if self.seen.is_multiple_of(self.every) && at.iteration > 0 && at.c_max.is_none() {
             let mut history = self.history.lock().unwrap_or_else(PoisonError::into_inner);
             history.push(*at);
             if history.len() > HISTORY {
@@ -324,6 +324,7 @@ fn tell(py: Python<'_>, listener: &Py<PyAny>, news: &News) -> PyResult<bool> {
             figures.set_item("bound", at.dual)?;
             figures.set_item("gap", at.gap)?;
             figures.set_item("pairs", at.working_set)?;
+            figures.set_item("c_max", at.c_max)?;
             figures.set_item("looked_at", at.looked_at)?;
             figures.set_item("seconds", at.seconds)?;
             "step"

@@ -26,7 +26,7 @@ from .._parameters import call
 from ._collections import Block, joined_column, joined_rows
 
 #: A pass over the pairs of fewer points is computed by the client: it takes less time than the way to the workers and back.
-LEAST_ROWS = 3_000
+LEAST_ROWS = 8_000
 #: Tasks for each thread of a worker, about: more are dealt more evenly, fewer cost less on the way.
 TASKS_EACH = 4
 #: Seconds after which workers that came or went are noticed.

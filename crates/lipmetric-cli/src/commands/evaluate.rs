@@ -65,7 +65,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     splits: SplitArgs,
     /// Without --model: stop this many seconds after the program began (exit code 4)
-    #[arg(long, value_name = "SECONDS", conflicts_with = "model", help_heading = "Splits")]
+    #[arg(long, value_name = "SECONDS", value_parser = crate::cli::seconds, conflicts_with = "model", help_heading = "Splits")]
     time_limit: Option<f64>,
     #[command(flatten)]
     certified: CertifiedArgs,
@@ -348,7 +348,8 @@ fn describe(report: &Report) -> String {
     let mut text = format!("{}\n\n", report.judged);
     let mut facts = TextTable::new(vec![Align::Left, Align::Right, Align::Left]);
     match (report.accuracy_mean, report.accuracy_sd) {
-        (Some(mean), Some(sd)) => {
+        // Of a single split there is no deviation.
+        (Some(mean), Some(sd)) if report.accuracies.len() != 1 => {
             facts.row([
                 "accuracy",
                 &percent(mean),

@@ -61,7 +61,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Output")]
     support: usize,
     /// Stop this many seconds after the program began, with what there is (exit code 4)
-    #[arg(long, value_name = "SECONDS", help_heading = "Method")]
+    #[arg(long, value_name = "SECONDS", value_parser = crate::cli::seconds, help_heading = "Method")]
     time_limit: Option<f64>,
     /// Print the result as JSON, with all support pairs
     #[arg(long, help_heading = "Output")]
@@ -389,12 +389,17 @@ fn describe(report: &Report<'_>, args: &Args, table: &Table) -> String {
         text += &format!("\nsupport pairs at c/c_max = {}\n", short(p.c_rel));
         let mut pairs =
             TextTable::new(vec![Align::Left, Align::Left, Align::Left, Align::Left, Align::Left, Align::Right]);
-        pairs.row(["row", "label", "row", "label", "determines the", "multiplier"]);
+        pairs.row(["row", "label", "row", "label", "determines", "multiplier"]);
+        // All rows are of one table: its name would only take room.
+        let place = |row: usize| {
+            let place = table.place(row - 1);
+            place.strip_prefix(&format!("{}, ", table.origin)).map_or(place.clone(), str::to_owned)
+        };
         for s in p.support.iter().take(args.support) {
             pairs.row([
-                table.place(s.first - 1),
+                place(s.first),
                 s.labels[0].to_owned(),
-                table.place(s.second - 1),
+                place(s.second),
                 s.labels[1].to_owned(),
                 s.role.to_owned(),
                 short(s.multiplier),

@@ -5,6 +5,7 @@ use crate::input::{DataArgs, RoleArgs};
 use crate::memory;
 use crate::output::short;
 use crate::outputs;
+use crate::pages;
 use crate::session::Session;
 use lipmetric::data::Table;
 use lipmetric::method::Method;
@@ -47,11 +48,12 @@ const DRAWN: usize = 2;
 
 pub(crate) fn run(args: &Args, session: &Session) -> Result {
     outputs::check("--output", &args.output, &[args.data.path(), Some(&args.model)])?;
+    pages::ending("--output", &args.output, &["svg", "png"])?;
     let kind = match args.output.extension().is_some_and(|e| e.eq_ignore_ascii_case("png")) {
         true => Picture::Png,
         false => Picture::Svg,
     };
-    crate::pages::drawable("--output", kind)?;
+    pages::drawable("--output", kind)?;
     let model = crate::input::load_model(&args.model)?.model;
     let numbers = model.task == Task::Regression;
     if !numbers {

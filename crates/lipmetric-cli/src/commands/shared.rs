@@ -134,6 +134,12 @@ impl NamedArgs {
         let (model, file) = match (&names[..], &self.data) {
             ([model, file], None) => (*model, Some((*file).clone())),
             ([model], Some(_)) => (*model, None),
+            ([only], None) if self.model.is_none() => {
+                return Err(Failure::Usage(format!(
+                    "{} is taken for the model; name the rows behind it, as in `MODEL FILE`, or a data set with --data",
+                    only.display()
+                )));
+            }
             ([_], None) => return Err(crate::input::no_data()),
             _ => {
                 return Err(Failure::Usage("name one MODEL, and one FILE or a data set with --data".to_owned()));

@@ -9,7 +9,7 @@ use lipmetric::lipschitz::{Mahalanobis, Margins};
 use lipmetric::model::{Recipe, TrainingRows};
 use lipmetric::prepare::{Dataset, Preparation};
 use lipmetric::solver::{Best, Budget, Halt, Observer, Progress, Status};
-use lipmetric::view::History;
+use lipmetric::view::{History, Step};
 use lipmetric::{Labels, Matrix, Metric, Model};
 use lipmetric_io::checkpoint::{Checkpoint, Identity};
 use std::cell::Cell;
@@ -146,7 +146,7 @@ pub(super) fn fit(
 ) -> Result {
     let (history, best) = (&Mutex::new(History::default()), Best::default());
     let felt = Felt { history, best: best.clone(), inner: session.fit_observer() };
-    let observer = Budget::new(limit.map(|l| l.left()), felt);
+    let observer = Budget::new(limit.map(|l| l.left_to_fit()), felt);
     let mut observer = Kept::open(checkpoint, observer, (recipe, data), session)?;
     let told = |model, margins| {
         let history = locked(history).clone();
@@ -172,9 +172,12 @@ pub(super) fn fit(
         let clock = Clock { session, limit: Cell::new(limit) };
         // Prepared as soon as the time is up, so that they are there when nobody waits any longer.
         let mut spare = None;
-        let instead = |spare: Option<Result<_>>, halt, best| -> Result<Arc<Model>> {
+        let instead = |spare: Option<Result<_>>, halt, best: Option<Metric>| -> Result<Arc<Model>> {
             let (preparation, rows) = spare.unwrap_or_else(|| prepared(recipe, data))?;
-            Ok(Arc::new(recipe.stopped(preparation, rows, (halt, best))?))
+            let learned = best.is_some();
+            let mut model = recipe.stopped(preparation, rows, (halt, best))?;
+            model.outcome.notes.extend(locked(history).steps.last().filter(|_| learned).and_then(last_known));
+            Ok(Arc::new(model))
         };
         let make = || {
             let (rows, busy) = resources::with_load(|| prepared(recipe, data));
@@ -208,6 +211,19 @@ pub(super) fn fit(
             _ => told(model, Measured::default()),
         }
     })
+}
+
+/// What a fit that was not waited for had proved.
+fn last_known(step: &Step) -> Option<String> {
+    let (objective, bound) = (step.objective?, step.bound?);
+    let gap = step.gap.map_or_else(String::new, |gap| format!(", a gap of {}", short(gap)));
+    Some(format!(
+        "at step {}, the last that was finished, the best distance had an objective of about {} where {} is the lower bound{gap}; this was \
+         not measured again",
+        step.iteration,
+        short(objective),
+        short(bound)
+    ))
 }
 
 /// Whether the rows of a model are worth measuring: of one that was stopped only if it takes no time.
@@ -306,4 +322,23 @@ pub(super) fn measure(metric: &Metric, x: &Matrix, y: &Labels) -> lipmetric::Res
         return Ok(None);
     }
     Ok(Some(Margins::new(&Mahalanobis::new(metric, x)?, y)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fit_that_is_not_waited_for_says_what_it_had_proved() {
+        let mut history = History::default();
+        let mut at = Progress::default();
+        (at.iteration, at.dual) = (3, Some(1.5));
+        let _ = history.progress(&at);
+        assert!(history.steps.last().and_then(last_known).is_none(), "on a sample no metric is known yet");
+        (at.iteration, at.primal, at.gap) = (7, Some(2.0), Some(0.25));
+        let _ = history.progress(&at);
+        let told = history.steps.last().and_then(last_known).unwrap_or_default();
+        assert!(told.starts_with("at step 7, ") && told.contains("about 2 where 1.5 is the lower bound"), "{told}");
+        assert!(told.contains("a gap of 0.25"), "{told}");
+    }
 }

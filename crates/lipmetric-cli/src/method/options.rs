@@ -4,7 +4,7 @@ use super::Method;
 use crate::failure::{Failure, Result};
 use clap::ValueEnum;
 use lipmetric::Task;
-use lipmetric::method::{Method as _, Outcome, Solver, Spec};
+use lipmetric::method::{Method as _, Outcome, Solver, Spec, in_words};
 use serde_json::{Map, Value, json};
 
 /// Options that are not spelled like the one field that they set.
@@ -219,7 +219,7 @@ pub(crate) fn apply(spec: &Spec, given: &Given) -> Result<Spec> {
         let text = e.to_string();
         // A value that the method does not have: "`slack`: unknown variant ...".
         let (field, why) = text.strip_prefix('`').and_then(|t| t.split_once("`: ")).unwrap_or(("method", &text));
-        Failure::Usage(format!("{}: of {}, {why}", flag_of(field), spec.name()))
+        Failure::Usage(format!("{}: of {}, {}", flag_of(field), spec.name(), in_words(why)))
     };
     let spec: Spec = serde_json::from_value(Value::Object(fields)).map_err(refused)?;
     spec.check()?;

@@ -177,7 +177,7 @@ fn what_cannot_be_compared_is_refused_by_name() {
         assert!(error.contains(&format!("{} is an option of", option[0])), "{error}");
     }
     assert!(room.fails(2, &["compare", "echo", "--methods", "nn", "--against", "nca"]).contains("--against"));
-    assert!(room.fails(2, &["compare", "nowhere"]).contains("neither a file nor a data set"));
+    assert!(room.fails(2, &["compare", "nowhere"]).contains("`nowhere` is no file, and there is no data set"));
     assert!(room.fails(2, &["compare", "echo", "--repeats", "0"]).contains("repeats"));
     assert!(room.fails(2, &["compare", "echo", "--time-limit", "0"]).contains("--time-limit"));
     assert!(room.fails(1, &["compare", "echo", "--time-limit", "1e-9"]).contains("--time-limit"));
@@ -233,4 +233,17 @@ fn ctrl_c_ends_with_the_splits_that_are_whole() {
     let few = room.json(&["compare", "fertility", "--methods", "nn,nca", "--repeats", "1", "--json"]);
     let first = |r: &Value| without_times(r["data"][0]["methods"][1]["splits"][0].clone());
     assert_eq!(first(&report), first(&few));
+}
+
+#[test]
+fn a_single_split_has_no_deviation() {
+    let room = Room::new();
+    for form in [&[][..], &["--markdown"], &["--latex"]] {
+        let one = room.ok(&[&["compare", "echo", "--methods", "nn,discriminant", "--repeats", "1"][..], form].concat());
+        assert!(!one.contains('±') && !one.contains("\\pm") && !one.contains("deviation over"), "{one}");
+        let two = room.ok(&[&["compare", "echo", "--methods", "nn,discriminant", "--repeats", "2"][..], form].concat());
+        assert!(two.contains("standard deviation over") && two.contains("2 stratified"), "{two}");
+    }
+    let one = room.ok(&["evaluate", "--data", "echo", "--method", "nn", "--repeats", "1"]);
+    assert!(!one.contains('±') && one.contains("of 30 rows"), "{one}");
 }

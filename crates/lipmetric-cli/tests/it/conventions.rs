@@ -227,3 +227,33 @@ fn every_bundled_set_has_a_source_and_a_citation() {
         assert_eq!((&fit["n"], &fit["p"]), (&set["rows"], &set["features"]), "{name}");
     }
 }
+
+#[test]
+fn what_was_typed_wrongly_is_told_in_words_with_what_may_have_been_meant() {
+    let room = Room::new();
+    room.write("new.csv", "age,year,nodes\n30,64,1\n");
+    for (args, told) in [
+        (&["predict", "new.csv"][..], "new.csv is taken for the model; name the rows behind it"),
+        (&["fit", "--data", "echo", "--threads", "-1"], "give a whole number from 1 on"),
+        (&["fit", "--data", "echo", "--max-iter", "many"], "'--max-iter <N>': give a whole number"),
+        (&["fit", "--data", "echo", "--max-iter", "-3"], "give a whole number"),
+        (&["predict", "m.lip", "new.csv", "--alpha", "half"], "give a number such as 0.5"),
+        (&["fit", "--data", "echo", "--time-limit", "10x"], "such as 90, or 90s, 5m, 2h"),
+        (&["fit", "--data", "echo", "--fill", "middle"], "'--fill <RULE>': `middle` is not one of median"),
+        (&["evaluate", "--data", "echo", "--folds", "1"], "--folds: 1 is not from 2 to 74, the number of rows"),
+        (&["fit", "--data", "habermann"], "did you mean `haberman`?"),
+        (&["compare", "canser"], "did you mean `cancer`?"),
+        (&["compare", "echo", "--methods", "nn,lipi"], "did you mean `lip-i`?"),
+        (&["fit", "--data", "echo", "--method", "lmnn", "--slack", "auto"], "`auto` is not one of pair, instance"),
+    ] {
+        let error = room.fails(2, args);
+        let plain = error.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(plain.contains(told), "{args:?}: {error}");
+    }
+    room.ok(&["fit", "--data", "echo", "--method", "nn", "--time-limit", "5m", "--model", "m.lip"]);
+    // A picture is not written under the name of something else, nor is a page.
+    let error = room.fails(2, &["plot", "m.lip", "--data", "echo", "-o", "map.pdf"]);
+    assert!(error.contains("`.pdf` is not what is written; choose .svg or .png"), "{error}");
+    let error = room.fails(2, &["fit", "--data", "echo", "--method", "nn", "--report", "page.pdf"]);
+    assert!(error.contains("choose .html or .htm"), "{error}");
+}

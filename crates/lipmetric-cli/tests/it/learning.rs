@@ -67,7 +67,7 @@ fn a_path_shows_certified_fits_and_what_they_rest_on() {
     let objectives: Vec<f64> = points.iter().map(|p| p["objective"].as_f64().unwrap()).collect();
     assert!(objectives.windows(2).all(|o| o[1] < o[0]), "{objectives:?}");
     let text = room.ok(&[&path[..], &["--support", "2"]].concat());
-    assert!(text.contains("support pairs at") && text.contains("echo, line "), "{text}");
+    assert!(text.contains("support pairs at") && text.contains("\nline "), "{text}");
     for (wrong, named) in [
         (&["--method", "nn"][..], "--method"),
         (&["--c", "1"], "--c"),
@@ -161,6 +161,43 @@ fn the_automatic_choice_of_the_solver_is_shown_to_those_who_ask() {
     assert!(shown(&["-v", "--anchor", "euclid"]).contains("no other solver supports this form"));
     for quiet in [&[][..], &["-v", "--solver", "exact"]] {
         assert!(!shown(quiet).contains("solver auto"));
+    }
+}
+
+#[test]
+fn a_fit_is_told_of_in_a_readable_number_of_lines() {
+    let room = Room::new();
+    let told = |detail: &str, options: &[&str]| {
+        let fit = ["fit", "--data", "haberman", "--method", "lip-i", detail];
+        let out = room.run(&[&fit[..], options].concat());
+        let text = String::from_utf8(out.stderr).unwrap();
+        assert!(out.status.success(), "{text}");
+        text.lines().map(str::to_owned).collect::<Vec<String>>()
+    };
+    // Without the number of the step, its pairs and the seconds.
+    let figures = |line: &String| {
+        let parts = line.split(", ").filter(|part| !part.ends_with(" pairs") && !part.ends_with(" s"));
+        parts.filter(|part| !part.starts_with("iteration")).collect::<Vec<_>>().join(", ")
+    };
+    for options in [
+        &[][..],
+        &["--slack", "pair"],
+        &["--solver", "augmented"],
+        &["--slack", "pair", "--solver", "augmented"],
+        &["--diameter", "cvar:0.1"],
+    ] {
+        let (news, steps) = (told("-v", options), told("-vv", options));
+        for lines in [&news, &steps] {
+            let c_max = lines.iter().rposition(|line| line.starts_with("c_max first: ")).expect("c_max is told");
+            let fit = lines.iter().position(|line| line.starts_with("iteration")).expect("the fit is told");
+            assert!(c_max < fit, "{options:?}: {lines:#?}");
+            assert!(lines[c_max].contains(" to ") || lines[c_max].contains("at least"), "{options:?}: {lines:#?}");
+            assert!(lines.last().unwrap().contains("gap"), "the last figures are told: {lines:#?}");
+            for two in lines.windows(2) {
+                assert_ne!(figures(&two[0]), figures(&two[1]), "{options:?}: {lines:#?}");
+            }
+        }
+        assert!(news.len() < 20 && news.len() < steps.len(), "{options:?}: {news:#?} {}", steps.len());
     }
 }
 

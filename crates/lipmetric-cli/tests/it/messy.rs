@@ -227,6 +227,24 @@ fn words_that_stand_for_nothing_are_no_categories() {
 }
 
 #[test]
+fn the_line_to_paste_says_nothing_of_cells_in_columns_that_it_leaves_out() {
+    let room = Room::new();
+    // Names with gaps, a day with gaps, numbers with others.
+    let row = |i: usize| {
+        let (who, day) = (if i % 9 == 4 { "None".to_owned() } else { format!("p{i}") }, i % 28 + 1);
+        let day = if i % 7 == 3 { "#N/A".to_owned() } else { format!("2024-01-{day:02}") };
+        format!("{who},{day},{},{}\n", ["-", "2", "3"][i % 3], ["u", "v"][i % 2])
+    };
+    room.write("a.csv", format!("who,day,b,y\n{}", (0..30).map(row).collect::<String>()));
+    let error = room.fails(3, &["fit", "a.csv"]);
+    assert!(error.contains("leave the others out: `--missing -` `--ignore who,day`"), "{error}");
+    room.ok(&["fit", "a.csv", "--missing", "-", "--ignore", "who,day", "--method", "nn"]);
+    // Of these nothing is left.
+    let error = room.fails(3, &["fit", "a.csv", "--ignore", "b"]);
+    assert!(error.contains("to leave all of them out: `--ignore who,day`"), "{error}");
+}
+
+#[test]
 fn the_line_to_paste_reads_a_table_of_decimal_commas_and_is_one_for_a_shell() {
     let room = Room::new();
     // Points between thousands alone, which a number with a fraction of three digits has as well.

@@ -259,3 +259,18 @@ fn the_euclidean_distance_of_pairs_has_a_threshold_to_compare_with_but_learns_no
     let error = room.fails(2, &[&labelled[..], &["--pairs", "numbered.csv"]].concat());
     assert!(error.contains("learns nothing of pairs"), "{error}");
 }
+
+#[test]
+fn itml_that_has_not_settled_says_what_to_do() {
+    let room = Room::new();
+    pairs(&room, "pairs.csv", 0, 120);
+    let fit = ["fit", "rows.csv", "--id", "name", "--pairs", "pairs.csv", "--method", "itml", "--max-iter", "3"];
+    let out = room.run(&fit);
+    assert_eq!(out.status.code(), Some(4));
+    let told = String::from_utf8(out.stdout).unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(told.contains("the distance has not settled: after 3 passes over"), "{told}");
+    assert!(told.contains("raise `--max-iter`") && told.contains("lip-pairs"), "{told}");
+    // With less weight on the bounds it settles soon.
+    room.write("spec.json", r#"{"method": "itml", "gamma": 0.001}"#);
+    room.ok(&["fit", "rows.csv", "--id", "name", "--pairs", "pairs.csv", "--spec", "spec.json"]);
+}

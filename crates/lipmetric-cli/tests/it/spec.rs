@@ -60,10 +60,23 @@ fn a_spec_that_is_mistaken_is_refused_by_name() {
         (r#"{"method": "lip", "solver": "paper"}"#, "`slack`"),
         (r#"{"method": "euclidean", "c": 1}"#, "which has none"),
         ("lmnn", "spec.json"),
+        ("{\n \"method\": \"lmnn\",\n \"targts\": 2\n}", "line 3, column 2: `targts`"),
+        ("{\"method\": \"lmnn\", \"targts\": 2}", "Did you mean `targets`?"),
+        ("{\"method\": \"lmn\"}", "line 1, column 12: `lmn` is no method"),
+        ("{\"method\": \"lip-i\"}", "\"method\": \"lip\", \"variant\": \"intra\""),
+        ("{\"method\": \"lip\", \"c\": 1}", "\"trade_off\": {\"c\": 1}"),
+        ("{\"method\": \"lmnn\",}", "line 1, column 19: a comma with nothing after it"),
+        ("{\"method\": \"lmnn\"", "is not closed"),
+        ("{method: \"lmnn\"}", "the name `method` has no quotes"),
+        ("", "it is empty"),
     ] {
         room.write("spec.json", spec);
         let error = room.fails(2, &["fit", "--data", "echo", "--spec", "spec.json"]);
-        assert!(error.contains("--spec spec.json") && error.contains(words), "{spec}: {error}");
+        let plain = error.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(plain.contains("--spec spec.json") && plain.contains(words), "{spec}: {error}");
+        for foreign in ["variant identifier", "unknown variant", "EOF", "expected value", "usize"] {
+            assert!(!plain.contains(foreign), "{spec}: {error}");
+        }
     }
     room.write("spec.json", r#"{"method": "lmnn"}"#);
     for (option, value) in [("--method", "nn"), ("--push", "0.5"), ("--tol", "0.1"), ("--c", "auto")] {

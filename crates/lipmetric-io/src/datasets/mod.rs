@@ -26,7 +26,9 @@ use crate::{Error, ReadOptions, Result, Source, read_table};
 pub fn find(name: &str) -> Result<&'static Dataset> {
     list().iter().find(|d| d.name.eq_ignore_ascii_case(name.trim())).ok_or_else(|| {
         let names = list().iter().map(|d| d.name).collect::<Vec<_>>().join(", ");
-        Error::usage(format!("there is no data set `{name}`; there are: {names}"))
+        let meant = lipmetric::data::similar(name, list().iter().map(|d| d.name));
+        let meant = meant.map_or_else(String::new, |meant| format!("; did you mean `{meant}`?"));
+        Error::usage(format!("there is no data set `{name}`; there are: {names}{meant}"))
     })
 }
 

@@ -69,7 +69,11 @@ fn model(bytes: &[u8]) {
 }
 
 fn spec(bytes: &[u8]) {
-    let Ok(spec) = serde_json::from_slice::<Spec>(bytes) else { return };
+    let read = serde_json::from_slice::<Spec>(bytes);
+    if let Ok(text) = std::str::from_utf8(bytes) {
+        assert_eq!(Spec::from_json(text).ok(), read.as_ref().ok().cloned(), "what is wrong is told of what is wrong");
+    }
+    let Ok(spec) = read else { return };
     let _ = spec.check();
     let text = serde_json::to_string(&spec).expect("a spec can be written");
     let back: Spec = serde_json::from_str(&text).expect("what was written can be read");

@@ -4,6 +4,7 @@
 mod labels;
 mod matrix;
 mod matrix_ref;
+mod similar;
 mod sparse;
 mod split;
 mod table;
@@ -13,6 +14,7 @@ pub use labels::{Labels, Task};
 pub use matrix::Matrix;
 pub(crate) use matrix::to_unit;
 pub use matrix_ref::MatrixRef;
+pub use similar::similar;
 pub use sparse::SparseRows;
 pub use split::{Split, folds, holdouts};
 pub use table::{Column, Table, Texts, Values, excerpt, is_missing, number};

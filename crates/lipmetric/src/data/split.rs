@@ -62,7 +62,7 @@ pub fn holdouts(labels: &Labels, fraction: f64, repeats: usize, seed: u64) -> Re
 /// If there are fewer than 2 folds or more folds than rows.
 pub fn folds(labels: &Labels, k: usize, seed: u64) -> Result<Vec<Split>> {
     if k < 2 || k > labels.len() {
-        return Err(Error::parameter("folds", format!("{k} folds: give 2 to {} (the number of rows)", labels.len())));
+        return Err(Error::parameter("folds", format!("{k} is not from 2 to {}, the number of rows", labels.len())));
     }
     let mut fold_of = vec![0; labels.len()];
     // Dealing goes on from class to class, so that small classes do not all end up in the first folds.

@@ -82,6 +82,18 @@ impl Constraint<'_> {
 }
 
 impl Itml {
+    /// What there is to do where the passes were not enough: the more pairs, the more of them it takes, with the default gamma tens of
+    /// thousands for some thousand pairs.
+    fn note_unsettled(&self, change: f64, passes: usize, pairs: usize) -> String {
+        format!(
+            "the distance has not settled: after {passes} passes over {pairs} pairs the multipliers still change by {change:.1e} a pass, \
+             where {:.0e} is asked for, and more passes may change it a lot; use a gamma below {} (it then keeps nearer to the Euclidean \
+             distance, and a tenth of the gamma takes about a twentieth of the passes), raise the parameter `max_iterations`, or use \
+             lip-pairs, which says how near to its optimum it is",
+            self.tolerance, self.gamma
+        )
+    }
+
     /// The bounds that are given, or the percentiles.
     fn limits(&self, x: &Matrix, pairs: &[Pair]) -> Result<[f64; 2]> {
         if let Some(bounds) = self.bounds {
@@ -180,7 +192,7 @@ impl Method for Itml {
         }
         .unwrap_or_else(|| (Matrix::identity(data.x.cols()), 0));
         let mut before: Vec<f64> = constraints.iter().map(|c| c.multiplier).collect();
-        let mut status = Status::IterationLimit;
+        let (mut status, mut change) = (Status::IterationLimit, 0.0);
         while iterations < self.max_iterations {
             constraints.iter_mut().for_each(|c| c.project(&mut m));
             iterations += 1;
@@ -196,7 +208,8 @@ impl Method for Itml {
                 let numbers = vec![m.clone(), of(|c| c.bound), of(|c| c.multiplier), row(vec![iterations as f64])];
                 Kept::new("", numbers)
             });
-            if moved <= self.tolerance * (f64::sqrt(now) + f64::sqrt(then)) {
+            change = moved / (f64::sqrt(now) + f64::sqrt(then)).max(f64::MIN_POSITIVE);
+            if change <= self.tolerance {
                 status = Status::Optimal;
                 break;
             }
@@ -214,6 +227,10 @@ impl Method for Itml {
         }
         linalg::symmetrise(&mut m);
         let metric = Metric::new(linalg::root(&m)?)?;
-        Ok(Fit::new(metric, Outcome::new(status, iterations).with_notes(notes_on_pairs(&pairs, data.x))))
+        let mut notes = notes_on_pairs(&pairs, data.x);
+        if status == Status::IterationLimit {
+            notes.push(self.note_unsettled(change, iterations, pairs.len()));
+        }
+        Ok(Fit::new(metric, Outcome::new(status, iterations).with_notes(notes)))
     }
 }

@@ -41,6 +41,7 @@ mod spec;
 mod start;
 mod told;
 pub(crate) mod values;
+mod written;
 
 pub use agop::Agop;
 pub use arml::Arml;
@@ -62,6 +63,7 @@ pub use nca::{Loss, Nca};
 pub use parameters::Field;
 pub use spec::{Choose, Spec};
 pub use start::Init;
+pub use written::in_words;
 
 pub use crate::data::Triplet;
 

@@ -4,8 +4,8 @@ use super::looks::Look;
 use super::notation::Notation;
 use super::parsed::{Parsed, cell_text};
 use super::schema::{Encoding, Feature, Kind, LabelColumn, Schema};
-use super::similar::similar;
 use super::suspect::{self, Suspicion};
+use crate::data::similar;
 use crate::data::{Column, Table, Task, Values, excerpt};
 use crate::{Error, Result};
 use std::borrow::Cow;
@@ -228,14 +228,18 @@ const USUAL_MARKS: [(char, Option<char>); 6] =
 
 /// What a person can say so that none of the problems is left: how numbers are written, and which columns are left out.
 fn all_at_once(table: &Table, mut bad: Vec<usize>, columns: &[(usize, Option<Kind>)], notation: &Notation) -> String {
-    let texts = |at: &usize| match &table.columns[*at].values {
+    let words = |at: &usize| match &table.columns[*at].values {
         Values::Text(cells) => Look::words_for_nothing(cells.iter()),
         Values::Number(_) => Vec::new(),
     };
-    let mut nothing: Vec<String> = bad.iter().flat_map(texts).map(str::to_owned).collect();
-    nothing.sort_unstable();
-    nothing.dedup();
-    let missing = [&notation.missing[..], &nothing].concat();
+    let gathered = |columns: &mut dyn Iterator<Item = &usize>| {
+        let mut nothing: Vec<String> = columns.flat_map(words).map(str::to_owned).collect();
+        nothing.sort_unstable();
+        nothing.dedup();
+        nothing
+    };
+    let found = bad.clone();
+    let missing = [&notation.missing[..], &gathered(&mut found.iter())].concat();
     let mut best = None;
     let open = |(decimal, thousands): &(char, Option<char>)| {
         (notation.decimal == '.' || notation.decimal == *decimal)
@@ -264,8 +268,10 @@ fn all_at_once(table: &Table, mut bad: Vec<usize>, columns: &[(usize, Option<Kin
     if let Some(mark) = best.thousands.filter(|_| best.thousands != notation.thousands) {
         marks.push(format!("`thousands = {}`", if mark == ' ' { "space".to_owned() } else { mark.to_string() }));
     }
+    // What stands for nothing in a column that is left out anyway need not be said.
+    let nothing = gathered(&mut found.iter().filter(|at| !bad.contains(at)));
     if !nothing.is_empty() {
-        marks.push(format!("`missing = {}`", missing.join(",")));
+        marks.push(format!("`missing = {}`", [&notation.missing[..], &nothing].concat().join(",")));
     }
     let marks = marks.join(" ");
     let change = changed(table, columns, notation, &best);

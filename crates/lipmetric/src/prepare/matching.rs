@@ -2,7 +2,7 @@
 
 use super::Schema;
 use super::schema::Encoding;
-use super::similar::similar;
+use crate::data::similar;
 use crate::data::{Column, Table};
 use crate::{Error, Result};
 use std::collections::{HashMap, HashSet};

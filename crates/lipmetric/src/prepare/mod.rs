@@ -37,7 +37,6 @@ mod notation;
 mod parsed;
 mod quantile;
 mod schema;
-mod similar;
 mod suspect;
 
 pub use columns::{Cells, Columns};

@@ -13,7 +13,7 @@ mod stop;
 pub(crate) mod working_set;
 
 pub use observe::{Best, Budget, Halt, Kept, Observer, Progress, Silent};
-pub(crate) use observe::{Fleeting, Timed, Translated, row};
+pub(crate) use observe::{Ceilinged, Fleeting, Timed, Translated, row};
 pub(crate) use report::Solution;
 pub use status::Status;
 pub(crate) use stop::{Stop, Termination};

@@ -19,6 +19,9 @@ pub struct Progress {
     pub working_set: Option<usize>,
     /// The part of the pairs that passes over all pairs had to look at so far: the others were known not to matter.
     pub looked_at: Option<f64>,
+    /// While `c_max` is computed, before the fit itself: what is known of it so far, from below and from above. There are no other
+    /// figures then.
+    pub c_max: Option<(f64, f64)>,
     /// Of a fit that learns from many folds: folds that are done, and folds in all.
     pub folds: Option<(usize, usize)>,
     /// Seconds since the fit began; solvers leave it at zero, and what hands the figures on to the user's observer sets it.
@@ -248,6 +251,24 @@ impl Observer for Translated<'_> {
 
     fn finished(&mut self, part: &str, result: &Kept) {
         self.inner.finished(part, result);
+    }
+}
+
+/// Between the computation of `c_max` and an observer: the figures of the problems that are solved for it say nothing about the fit's own.
+pub(crate) struct Ceilinged<'a> {
+    pub(crate) inner: &'a mut dyn Observer,
+    /// The bounds of `c_max` from those that the solver tells, or from its figures.
+    pub(crate) bounds: &'a dyn Fn(&Progress) -> (f64, f64),
+}
+
+impl Observer for Ceilinged<'_> {
+    fn progress(&mut self, at: &Progress) -> ControlFlow<Halt> {
+        let c_max = Some((self.bounds)(at));
+        self.inner.progress(&Progress { c_max, primal: None, dual: None, gap: None, ..*at })
+    }
+
+    fn decided(&mut self, what: &str) {
+        self.inner.decided(what);
     }
 }
 

@@ -35,3 +35,4 @@ mod row_slack;
 mod tuned;
 mod tuned_forms;
 mod weak_pairs;
+mod written;

@@ -5,6 +5,7 @@ use crate::method::options::{self, Given};
 use crate::method::{LipArgs, Method, PredictionArgs, start_from};
 use crate::rivals::RivalArgs;
 use clap::{Parser, ValueEnum};
+use lipmetric::data::similar;
 use lipmetric::method::{Choose, Solver, Spec, TradeOff};
 use lipmetric::model::ClassifierSpec;
 use lipmetric::problem::Slack;
@@ -110,8 +111,11 @@ pub(super) fn column(text: &str) -> std::result::Result<Column, String> {
     let method = Method::from_str(plain, true).map_err(|_| {
         let known = Method::value_variants().iter().filter_map(ValueEnum::to_possible_value);
         let known: Vec<String> = known.map(|v| v.get_name().to_owned()).collect();
+        let others = ["nn", "lip-d-p", "lip-i-p", "lip-d-f", "lip-i-f"];
+        let meant = similar(name, known.iter().map(String::as_str).chain(others));
+        let meant = meant.map_or_else(String::new, |meant| format!("; did you mean `{meant}`?"));
         format!(
-            "`{name}` is no method; there are {}, nn (the same as euclidean), lip-d-p, lip-i-p, lip-d-f and lip-i-f",
+            "`{name}` is no method; there are {}, nn (the same as euclidean), lip-d-p, lip-i-p, lip-d-f and lip-i-f{meant}",
             known.join(", ")
         )
     })?;

@@ -14,7 +14,10 @@ fn cells(comparison: &Comparison, plus_minus: &str, bold: impl Fn(&str) -> Strin
     for (s, name) in comparison.subjects.iter().enumerate() {
         let cell = |(m, cell): (usize, &lipmetric::evaluate::Cell)| match cell.accuracy() {
             Some(a) => {
-                let text = format!("{:.2} {plus_minus} {:.2}", 100.0 * a.mean, 100.0 * a.sd);
+                let text = match comparison.repeats() {
+                    1 => format!("{:.2}", 100.0 * a.mean),
+                    _ => format!("{:.2} {plus_minus} {:.2}", 100.0 * a.mean, 100.0 * a.sd),
+                };
                 if several && best[s][m] { bold(&text) } else { text }
             }
             None => "--".to_owned(),
@@ -47,8 +50,9 @@ fn certified_cells(outcome: &Outcome<'_>, args: &Args, bold: impl Fn(&str) -> St
 }
 
 fn caption(outcome: &Outcome<'_>, args: &Args) -> String {
+    let over = if outcome.comparison.repeats() == 1 { "of" } else { "mean and standard deviation over" };
     format!(
-        "{} in per cent, mean and standard deviation over {} (seed {}); the best of each row is bold.",
+        "{} in per cent, {over} {} (seed {}); the best of each row is bold.",
         sentence(&judged(args)),
         splits(outcome, args.task.task()),
         outcome.protocol.seed

@@ -85,7 +85,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     splits: SplitArgs,
     /// Stop this many seconds after the program began; the table covers the splits that are complete by then
-    #[arg(long, value_name = "SECONDS", help_heading = "Splits")]
+    #[arg(long, value_name = "SECONDS", value_parser = crate::cli::seconds, help_heading = "Splits")]
     time_limit: Option<f64>,
     #[command(flatten)]
     certified: CertifiedArgs,
@@ -342,6 +342,6 @@ fn load(name: &str, args: &Args) -> Result<Table> {
         Err(_) if name == "-" || std::path::Path::new(name).exists() => {
             Ok(read_table(&Source::new(name), &args.reading.options(&args.roles.ignore))?)
         }
-        Err(e) => Err(Failure::Usage(format!("`{name}` is neither a file nor a data set: {e}"))),
+        Err(e) => Err(Failure::Usage(format!("`{name}` is no file, and {e}"))),
     }
 }

@@ -19,12 +19,15 @@ enum Form {
     OneLine,
     /// The deviation below the mean.
     TwoLines,
+    /// The mean alone: of a single split there is no deviation.
+    Mean,
 }
 
 pub(super) fn describe(outcome: &Outcome<'_>, args: &Args, width: usize) -> String {
     let comparison = &outcome.comparison;
-    let wide = grid(comparison, Form::OneLine);
-    let grid = if wide.width() <= width { wide } else { grid(comparison, Form::TwoLines) };
+    let single = comparison.repeats() == 1;
+    let wide = grid(comparison, if single { Form::Mean } else { Form::OneLine });
+    let grid = if single || wide.width() <= width { wide } else { grid(comparison, Form::TwoLines) };
     let mut text = grid.render(width) + "\n";
     text += &wrap(&caption(outcome, args), 0, width.min(100));
     text += &settings(outcome, args.task.task(), width);
@@ -45,6 +48,10 @@ fn cell(accuracy: Summary, best: bool, form: Form) -> String {
         Form::TwoLines => {
             let text = format!("{mean:.2}{mark}");
             format!("{}\n±{sd:.2} ", if best { bold(&text) } else { text })
+        }
+        Form::Mean => {
+            let text = format!("{mean:.2}{mark}");
+            if best { bold(&text) } else { text }
         }
     }
 }
@@ -116,6 +123,7 @@ pub(super) fn judged(args: &Args) -> String {
 fn caption(outcome: &Outcome<'_>, args: &Args) -> String {
     let comparison = &outcome.comparison;
     let splits = splits(outcome, args.task.task());
+    let over = if outcome.comparison.repeats() == 1 { "of" } else { "mean ± standard deviation over" };
     let usual = usual(outcome);
     let voting = match usual {
         K::Auto => "k nearest neighbours, k chosen by leave-one-out".to_owned(),
@@ -125,7 +133,7 @@ fn caption(outcome: &Outcome<'_>, args: &Args) -> String {
     let others = outcome.classifiers.iter().any(|c| !is_usual(c, usual));
     let unless = if others { " unless a line below says otherwise" } else { "" };
     let mut text = format!(
-        "{} in per cent, mean ± standard deviation over {splits} (seed {}); missing \
+        "{} in per cent, {over} {splits} (seed {}); missing \
          values: {}, scaling: {}, {voting}{unless}",
         judged(args),
         outcome.protocol.seed,

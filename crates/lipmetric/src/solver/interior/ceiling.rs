@@ -18,7 +18,7 @@ use crate::linalg::packed_len;
 use crate::pairs::pass::{Beyond, Query, keep_longest, longer, same_length};
 use crate::pairs::{Cloud, Embedding, weighted_outer};
 use crate::problem::{Diameter, Slack, Variant, different_sum, mean_pair, relative_gap, value_at_zero};
-use crate::solver::{Halt, Observer, Progress, Status};
+use crate::solver::{Ceilinged, Halt, Observer, Progress, Status};
 use crate::{Error, Matrix, Result};
 use std::ops::ControlFlow;
 
@@ -94,7 +94,8 @@ fn pair_ceiling(cloud: &Cloud, variant: Variant, rough: f64, observer: &mut dyn 
     let mut climb = Climb::begin(cloud, variant)?;
     for iteration in 0..MAX_ITERATIONS {
         let gap = climb.bound_above()?;
-        let at = Progress { iteration, working_set: Some(climb.state.rows.len()), ..Progress::default() };
+        let (rows, c_max) = (Some(climb.state.rows.len()), Some((climb.lower, climb.upper)));
+        let at = Progress { iteration, working_set: rows, c_max, ..Progress::default() };
         match observer.progress(&at) {
             ControlFlow::Break(Halt::TimeLimit) => return Ok(Ceiling::guess(climb.lower)),
             ControlFlow::Break(Halt::Interrupted) => return Err(Error::Interrupted),
@@ -294,16 +295,15 @@ fn instance_ceiling<'a>(
     let zero = value_at_zero(cloud, settings.slack);
     let tolerance = FINER * INSTANCE_ACCURACY.max(rough);
     // Multipliers that are equal for all pairs give an upper bound, most often within a factor of ten.
+    let unit = zero / value_at_zero(cloud, Slack::Pair);
+    let equal = Settings { slack: Slack::Pair, ..settings };
     let equal = match settings.diameter {
-        Diameter::Cvar(_) => ceiling(
-            cloud,
-            Settings { diameter: Diameter::Mean, slack: Slack::Pair, ..settings },
-            rough,
-            &mut None,
-            observer,
-        )?,
-        _ => ceiling(cloud, Settings { slack: Slack::Pair, ..settings }, rough, &mut None, observer)?,
+        Diameter::Cvar(_) => Settings { diameter: Diameter::Mean, ..equal },
+        _ => equal,
     };
+    let bounds = |at: &Progress| (0.0, at.c_max.map_or(f64::INFINITY, |c_max| unit * c_max.1));
+    let equal = ceiling(cloud, equal, rough, &mut None, &mut Ceilinged { inner: &mut *observer, bounds: &bounds })?;
+    let above = if equal.known { unit * equal.value / (1.0 - rough) } else { f64::INFINITY };
     let mut c = BELOW * equal.value * zero / value_at_zero(cloud, Slack::Pair);
     for _ in 0..LOWER {
         let first = Settings { c, stop: settings.stop.at_gap(tolerance), ..settings };
@@ -311,6 +311,8 @@ fn instance_ceiling<'a>(
         let (mut iterations, mut below) = (0, false);
         while iterations < MAX_ITERATIONS {
             engine.settings.stop.max_iterations = iterations + 1;
+            let least = if below { engine.settings.c } else { 0.0 };
+            let observer = &mut Ceilinged { inner: &mut *observer, bounds: &|_| (least, above) };
             let status = engine.run(tolerance, &mut iterations, observer)?;
             match status {
                 Status::TimeLimit => return Ok(Ceiling::guess(engine.settings.c)),

@@ -163,7 +163,8 @@ pub(super) fn bounds(
     let mut seen = search.look(&search.factor, search.edge);
     for iteration in 0..MAX_STEPS {
         search.take_bounds(&seen)?;
-        let at = Progress { iteration, working_set: Some(seen.zone_count), ..Progress::default() };
+        let (rows, c_max) = (Some(seen.zone_count), Some((search.bounds.lower, search.bounds.upper)));
+        let at = Progress { iteration, working_set: rows, c_max, ..Progress::default() };
         if let ControlFlow::Break(stop) = observer.progress(&at) {
             search.bounds.stopped = Some(stop);
             break;

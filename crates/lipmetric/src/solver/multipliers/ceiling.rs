@@ -15,7 +15,7 @@ use crate::pairs::{Cloud, Embedding};
 use crate::problem::{Slack, Variant, balancing, different_sum, groups};
 use crate::solver::working_set::survey::survey;
 use crate::solver::working_set::{Gain, Settings, climb, largest_gain, solve_rows, suits_limit};
-use crate::solver::{Observer, Status, Stop};
+use crate::solver::{Ceilinged, Observer, Progress, Status, Stop};
 use crate::{Error, Matrix, Result};
 
 /// Relative accuracy of `c_max` that is aimed at.
@@ -54,6 +54,8 @@ pub(crate) fn ceiling(
             let cloud = cloud.mapped(&balancing(cloud, variant)?.0);
             let (mut below, mut above) = (0.0f64, f64::INFINITY);
             if suits_limit(&cloud, slack) {
+                let observer =
+                    &mut Ceilinged { inner: &mut *observer, bounds: &|at| at.c_max.unwrap_or((below, above)) };
                 let gain = largest_gain(&cloud, None, settings, &mut Augmented::default(), observer)?;
                 told(gain.status)?;
                 (below, above) = (gain.below, gain.above);
@@ -62,9 +64,12 @@ pub(crate) fn ceiling(
                 }
             }
             let settings = Settings { stop: Stop::new(FINER * ACCURACY, MAX_ITERATIONS_WITH_SLACKS), ..settings };
+            let better = |c_max: (f64, f64)| (below.max(c_max.0), above.min(c_max.1));
+            let bounds = |at: &Progress| better(at.c_max.unwrap_or((below, above)));
+            let observer = &mut Ceilinged { inner: observer, bounds: &bounds };
             let (c_max, status) = climb(&cloud, ACCURACY, settings, &mut Augmented::default(), observer)?;
             told(status)?;
-            Ok((below.max(c_max.0), above.min(c_max.1)))
+            Ok(better(c_max))
         }
     }
 }
@@ -91,7 +96,13 @@ fn pair_ceiling(cloud: &Cloud, settings: Settings, observer: &mut dyn Observer) 
             let points: Vec<usize> = (0..cloud.len()).filter(|&i| keep[i]).collect();
             cloud.part(&points, points.iter().map(|&i| cloud.weight[i]).collect())
         });
-        let gain = mean_gain(part.as_ref().unwrap_or(&cloud), settings, &mean, observer)?;
+        // A metric of a part of the points is yet to be measured on all.
+        let bounds = |at: &Progress| {
+            let found = at.c_max.unwrap_or_else(|| gain_of_rows(at));
+            (if part.is_some() { below } else { weight * found.0 }, above.min(weight * found.1))
+        };
+        let watched = &mut Ceilinged { inner: &mut *observer, bounds: &bounds };
+        let gain = mean_gain(part.as_ref().unwrap_or(&cloud), settings, &mean, watched)?;
         told(gain.status)?;
         // Multipliers of some pairs are multipliers of all; the metric is to be measured on all.
         above = above.min(weight * gain.above);
@@ -111,6 +122,12 @@ fn pair_ceiling(cloud: &Cloud, settings: Settings, observer: &mut dyn Observer) 
         }
     }
     Ok((below, above))
+}
+
+/// The largest `<mean, M>` per diameter from the figures of [`solve_rows`], whose metrics have `<mean, M> = 2`.
+fn gain_of_rows(at: &Progress) -> (f64, f64) {
+    let per = |diameter: Option<f64>, none: f64| diameter.filter(|d| *d > 0.0).map_or(none, |d| 2.0 / d);
+    (per(at.primal, 0.0), per(at.dual, f64::INFINITY))
 }
 
 /// The largest `<mean, M>` per diameter.

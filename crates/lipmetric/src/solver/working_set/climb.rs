@@ -4,6 +4,7 @@
 //! multipliers with `2 sum lambda = F(0)` and `sum lambda A <= s sum eta A` prove that `c_max <= s c`. Those of the iteration
 //! become such ones where what the rows have left is shared out among all pairs, in proportion.
 
+use super::limit::Limit;
 use super::model::Model;
 use super::outer::{Inner, Outer, Settings};
 use crate::pairs::Cloud;
@@ -63,6 +64,13 @@ pub(crate) fn climb(
 }
 
 impl Outer<'_> {
+    /// The bounds of `c_max` so far, where that is what is sought.
+    pub(super) fn c_max(&self) -> Option<(f64, f64)> {
+        let gain = |limit: &Limit| (limit.per_diameter(self.best.objective), limit.above);
+        let climb = self.climb.as_ref().map(|climb| (climb.below, climb.above));
+        climb.or(self.limit.as_ref().map(gain))
+    }
+
     /// Takes the ratio at the best point as `c` where it is larger; tells by what factor `c` has risen. Bounds that have met end
     /// the iteration.
     pub(super) fn rise(&mut self) -> Result<Option<f64>> {

@@ -26,7 +26,7 @@ pub(super) struct Limit {
     zero: f64,
     /// The diameter that is allowed.
     pub(super) longest: f64,
-    above: f64,
+    pub(super) above: f64,
 }
 
 /// The largest gain per diameter, from both sides, and the metric that has the lower one: coordinates x rank.
@@ -70,7 +70,8 @@ pub(crate) fn largest_gain(
     let mut outer = Outer::begin(cloud, Settings { c: above, ..settings }, None, only, Some(limit), inner)?;
     let (status, _) = outer.run(inner, observer)?;
     let above = outer.limit.as_ref().map_or(above, |limit| limit.above);
-    Ok(Gain { below: zero / outer.best.objective, above, factor: outer.best.factor, status })
+    let below = outer.limit.as_ref().map_or(0.0, |limit| limit.per_diameter(outer.best.objective));
+    Ok(Gain { below, above, factor: outer.best.factor, status })
 }
 
 impl Gain {
@@ -91,6 +92,11 @@ impl Limit {
     /// What `F(0)` of gain takes of the diameter.
     pub(super) fn diameter_per_gain(&self, loss: f64, longest: f64) -> f64 {
         if loss < self.zero { longest * self.zero / (self.zero - loss) } else { f64::INFINITY }
+    }
+
+    /// The gain per diameter of a metric whose diameter per gain this is.
+    pub(super) fn per_diameter(&self, objective: f64) -> f64 {
+        self.zero / objective
     }
 
     /// The order of magnitude of the loss.

@@ -191,6 +191,7 @@ impl<'a> Outer<'a> {
                 gap: Some(gap),
                 working_set: Some(rows),
                 looked_at: outer.cloud.looked_at(),
+                c_max: outer.c_max(),
                 ..Progress::default()
             };
             if gap < PROGRESS * least {

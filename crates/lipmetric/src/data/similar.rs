@@ -1,7 +1,14 @@
 //! Names that may have been meant.
 
 /// The name that was probably meant, if one is near enough: the same but for case, blanks and punctuation, or one or two letters.
-pub(super) fn similar<'n>(name: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+///
+/// ```
+/// use lipmetric::data::similar;
+/// assert_eq!(similar("Colour", ["age", "color"].into_iter()), Some("color"));
+/// assert_eq!(similar("weight", ["age", "color"].into_iter()), None);
+/// ```
+#[must_use]
+pub fn similar<'n>(name: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
     let plain = |text: &str| -> Vec<char> {
         text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).take(64).collect()
     };
