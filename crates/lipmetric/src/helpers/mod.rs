@@ -12,6 +12,7 @@ use crate::data::Labels;
 use crate::pairs::pass::{Around, Hinges, Longer, RoundedHinges, Shorter};
 use crate::pairs::{Cloud, Embedding, Question, embedded, reply};
 use crate::problem::Figures;
+use crate::solver::multipliers::TightestMargins;
 use crate::solver::working_set::rows::TightMargins;
 use crate::solver::working_set::survey::Surveyed;
 use crate::{Error, Matrix, Result};
@@ -79,6 +80,7 @@ impl Share {
             Shorter::NAME => reply::<Shorter>(cloud, embeddings, question, parts),
             Surveyed::NAME => reply::<Surveyed>(cloud, embeddings, question, parts),
             TightMargins::NAME => reply::<TightMargins>(cloud, embeddings, question, parts),
+            TightestMargins::NAME => reply::<TightestMargins>(cloud, embeddings, question, parts),
             Figures::NAME => reply::<Figures>(cloud, embeddings, question, parts),
             _ => Err(Error::data(format!(
                 "a pass `{name}` is not known here: is the same version installed everywhere?"

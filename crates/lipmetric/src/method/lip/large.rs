@@ -7,7 +7,9 @@ use crate::linalg::proximal::Positive;
 use crate::pairs::Cloud;
 use crate::problem::{Coordinates, Slack, mean_pair, relative_gap, value_at_zero};
 use crate::solver::interior::Ceiling;
-use crate::solver::multipliers::{Augmented, allows_rows, ceiling, solve_streamed, wants_stream};
+use crate::solver::multipliers::{
+    Augmented, allows_rows, ceiling, solve_slacked, solve_streamed, suits_slacked, wants_stream,
+};
 use crate::solver::splitting::{Faithful, Practical};
 use crate::solver::working_set::{Inner, PART, Settings, solve};
 use crate::solver::{Kept, Observer, Progress, Solution, Status, Stop, Timed, Translated, row};
@@ -17,6 +19,8 @@ use crate::{Error, Matrix, Metric, Result, linalg};
 const ZERO: f64 = 1e-6;
 /// Bounds of `c_max` that are further apart are told: twice the accuracy that its computation aims at.
 const KNOWN: f64 = 1.02;
+/// Of more rows than this with a slack each the method of multipliers, should another one have stalled, would take hours.
+const MANY_ROWS: usize = 5_000;
 
 impl Plain {
     fn check_large(&self, data: &Training<'_>) -> Result<()> {
@@ -69,6 +73,15 @@ impl Plain {
         };
         let streams = self.solver == Solver::Augmented && self.rank.is_none() && self.slack == Slack::Pair;
         let settings = self.large_settings(c);
+        if self.solver == Solver::Augmented && suits_slacked(&space.cloud, &settings) {
+            let found = solve_slacked(&space.cloud, settings, start.as_ref(), observer)?;
+            if found.status != Status::Stalled || space.cloud.len() > MANY_ROWS {
+                return Ok(found);
+            }
+            let near = found.factor.transpose();
+            let rows = solve(&space.cloud, settings, Some(&near), &mut *self.inner(), observer)?;
+            return Ok(better(found, rows, self.tolerance));
+        }
         if !streams || !wants_stream(&space.cloud, &settings) {
             return solve(&space.cloud, settings, start.as_ref(), &mut *self.inner(), observer);
         }

@@ -13,6 +13,10 @@ const MOST_LENGTHS: f64 = 2e7;
 const SAMPLE: usize = 2_000;
 /// Violated margins that are listed to make slacks smaller, at most.
 const MOST_MARGINS: f64 = 2e7;
+/// Of more pairs than this, where slacks are given, only those margins are listed that are violated but for this much of the slacks.
+const MANY_PAIRS: f64 = 5e6;
+/// See [`MANY_PAIRS`].
+const NEAR: f64 = 0.2;
 /// Lengths nearer to the kink than this leave less than ten digits of a hinge.
 pub(super) const AT_KINK: f64 = 1e-5;
 /// What a figure that was measured in the usual precision may be off by, at most, as a part of it: ten digits are right.
@@ -41,6 +45,8 @@ pub(crate) struct Look<'a> {
     wanted: Wanted,
     embedding: &'a Embedding,
     careful: Option<Careful<'a>>,
+    /// Slacks that are known, where only margins are listed that these nearly leave violated.
+    slack: &'a [f64],
 }
 
 /// What is wanted of the pairs.
@@ -101,7 +107,8 @@ impl Look<'_> {
         for (k, _) in run.rho.iter().enumerate().filter(|(_, r)| **r < 2.0 + AT_KINK) {
             let lacking = self.lacking(run, k).max(0.0);
             part.hinge += own * others[k] * lacking;
-            if self.wanted.margins && lacking > 0.0 {
+            let known = self.slack.get(run.i).map_or(0.0, |s| (s + self.slack[run.j0 + k] - NEAR).max(0.0));
+            if self.wanted.margins && lacking > known {
                 part.margins.push((run.i as u32, (run.j0 + k) as u32, lacking));
             }
         }
@@ -195,12 +202,14 @@ impl Pass for Look<'_> {
 }
 
 /// What [`Problem::measure`] asks.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Figures {
     among: Among,
     wanted: Wanted,
     /// Where every length is to be right to rounding: up to where that takes the rows themselves.
     tiny: Option<f64>,
+    /// See [`Look`].
+    slack: Vec<f64>,
 }
 
 impl Question for Figures {
@@ -211,7 +220,7 @@ impl Question for Figures {
     fn pass<'a>(&'a self, cloud: &'a Cloud, embeddings: &[&'a Embedding]) -> Look<'a> {
         let embedding = embeddings[0];
         let careful = self.tiny.map(|tiny| Careful { tiny, factor: embedding.map() });
-        Look { cloud, among: self.among, wanted: self.wanted, embedding, careful }
+        Look { cloud, among: self.among, wanted: self.wanted, embedding, careful, slack: &self.slack }
     }
 }
 
@@ -260,7 +269,11 @@ impl Problem {
         let known = |l: Vec<f64>| (1.0 - SURE) * l.into_iter().fold(0.0, f64::max) - error;
         let known = place.map_or(0.0, |_| known(some_long(cloud, embedding, among)));
         let wanted = Wanted { only_longest, lengths, edge, margins: self.slack == Slack::Instance, known };
-        let (mut found, _) = ask(cloud, &[embedding], &Figures { among, wanted, tiny });
+        let near = wanted.margins && pairs > MANY_PAIRS && !slack.is_empty();
+        let known = if near { self.slack_of_points(slack) } else { Vec::new() };
+        let known = place
+            .map_or(known.clone(), |place| if near { place.iter().map(|&i| known[i]).collect() } else { Vec::new() });
+        let (mut found, _) = ask(cloud, &[embedding], &Figures { among, wanted, tiny, slack: known });
         if let Some(place) = place {
             let placed = |i: u32| place[i as usize] as u32;
             found.margins.iter_mut().for_each(|(i, j, _)| (*i, *j) = (placed(*i), placed(*j)));
@@ -276,7 +289,7 @@ impl Problem {
         let (loss, slack, pushed) = match self.slack {
             Slack::Pair => (found.hinge, Vec::new(), found.near),
             Slack::Instance => {
-                let (loss, slack) = self.least_slacks(&found.margins, slack);
+                let (loss, slack) = self.least_slacks(&found.margins, slack, near);
                 (loss, slack, self.cloud.weight.iter().sum())
             }
         };
@@ -289,7 +302,7 @@ impl Problem {
         let part = self.cloud.thinned(SAMPLE);
         let embedding = Embedding::careful(&part, factor);
         let wanted = Wanted { only_longest: false, lengths: true, edge: f64::INFINITY, margins: false, known: 0.0 };
-        let figures = Figures { among: self.variant.bounding(), wanted, tiny: None };
+        let figures = Figures { among: self.variant.bounding(), wanted, tiny: None, slack: Vec::new() };
         let mut lengths = ask(&part, &[&embedding], &figures).0.lengths;
         lengths.sort_unstable_by(|a, b| b.0.total_cmp(&a.0));
         let total: f64 = lengths.iter().map(|l| l.1).sum();
@@ -301,11 +314,16 @@ impl Problem {
         at.map_or(0.0, |l| l.0)
     }
 
+    /// The given slacks of the points, none negative.
+    fn slack_of_points(&self, given: &[f64]) -> Vec<f64> {
+        self.cloud.origin.iter().map(|&i| given.get(i).copied().filter(|s| *s > 0.0).unwrap_or(0.0)).collect()
+    }
+
     /// Slacks that are feasible for the violated margins and as small as a few rounds make them, their weighted sum first.
-    fn least_slacks(&self, margins: &[(u32, u32, f64)], given: &[f64]) -> (f64, Vec<f64>) {
+    /// Where only margins are listed that the given ones nearly leave violated (`near`), no slack falls by more than that allows.
+    fn least_slacks(&self, margins: &[(u32, u32, f64)], given: &[f64], near: bool) -> (f64, Vec<f64>) {
         let n = self.cloud.len();
-        let mut slack: Vec<f64> =
-            self.cloud.origin.iter().map(|&i| given.get(i).copied().filter(|s| *s > 0.0).unwrap_or(0.0)).collect();
+        let mut slack = self.slack_of_points(given);
         let mut lift = vec![0.0f64; n];
         for &(i, j, missing) in margins {
             let short = 0.5 * (missing - slack[i as usize] - slack[j as usize]);
@@ -315,6 +333,8 @@ impl Problem {
         }
         slack.iter_mut().zip(&lift).for_each(|(s, l)| *s += l);
         if margins.len() as f64 <= MOST_MARGINS {
+            let least = |s: &f64| if near { (s - 0.5 * NEAR).max(0.0) } else { 0.0 };
+            let least: Vec<f64> = slack.iter().map(least).collect();
             let mut of_row: Vec<Vec<(u32, f64)>> = vec![Vec::new(); n];
             for &(i, j, missing) in margins {
                 of_row[i as usize].push((j, missing));
@@ -322,7 +342,8 @@ impl Problem {
             }
             for _ in 0..ROUNDS {
                 for i in 0..n {
-                    slack[i] = of_row[i].iter().fold(0.0, |s: f64, &(j, missing)| s.max(missing - slack[j as usize]));
+                    slack[i] =
+                        of_row[i].iter().fold(least[i], |s: f64, &(j, missing)| s.max(missing - slack[j as usize]));
                 }
             }
         }

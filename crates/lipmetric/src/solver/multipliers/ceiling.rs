@@ -9,6 +9,7 @@
 //! diameter (`working_set/limit`); with very many coordinates the one by the problem above, the other by `working_set/climb`.
 
 use super::Augmented;
+use super::slacks::{slacked_gain, suits_slacked};
 use crate::linalg;
 use crate::pairs::pass::{Beyond, Query};
 use crate::pairs::{Cloud, Embedding};
@@ -56,10 +57,14 @@ pub(crate) fn ceiling(
             if suits_limit(&cloud, slack) {
                 let observer =
                     &mut Ceilinged { inner: &mut *observer, bounds: &|at| at.c_max.unwrap_or((below, above)) };
-                let gain = largest_gain(&cloud, None, settings, &mut Augmented::default(), observer)?;
+                let gain = if suits_slacked(&cloud, &settings) {
+                    slacked_gain(&cloud, settings, observer)?
+                } else {
+                    largest_gain(&cloud, None, settings, &mut Augmented::default(), observer)?
+                };
                 told(gain.status)?;
                 (below, above) = (gain.below, gain.above);
-                if gain.is_known() {
+                if gain.is_known() || cloud.len() > MANY {
                     return Ok((below, above));
                 }
             }

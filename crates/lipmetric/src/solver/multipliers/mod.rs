@@ -17,6 +17,7 @@
 //! | `streamed` | the same method where there are too many pairs to give each a row, by passes over them |
 //! | `central` | in its place where the coordinates are few: a primal-dual interior-point method on such passes |
 //! | `levels` | the rows that passes see: samples that grow, then all |
+//! | `slacks` | many rows with a slack each: a primal-dual interior-point method on the pairs that are nearly tight |
 //! | `given` | the same method where the pairs are given, and are all that there are |
 //! | `narrow` | the same in many coordinates: few directions, and more where they are needed |
 //! | `ceiling` | `c_max`: at this trade-off and above, the zero metric is optimal |
@@ -28,11 +29,13 @@ mod given;
 mod levels;
 mod narrow;
 mod newton;
+mod slacks;
 mod streamed;
 
 pub(crate) use ceiling::ceiling;
 pub(crate) use given::{Proof, solve_given};
 pub(crate) use narrow::{NARROW, solve_narrow};
+pub(crate) use slacks::{TightestMargins, solve_slacked, suits_slacked};
 pub(crate) use streamed::{allows_rows, solve_streamed, wants_stream};
 
 use crate::linalg;

@@ -130,7 +130,7 @@ impl Climb {
 }
 
 /// The least `s c` found with `push <= s pull` where some of `pull = sum eta A`, with `sum eta = c`, may go to the mean.
-pub(super) fn least_ratio(push: &Matrix, (pull, mean): (&Matrix, &Matrix), c: f64) -> Result<f64> {
+pub(crate) fn least_ratio(push: &Matrix, (pull, mean): (&Matrix, &Matrix), c: f64) -> Result<f64> {
     let mut least = f64::INFINITY;
     for part in PARTS {
         let mut mixed = pull.clone();
@@ -143,7 +143,7 @@ pub(super) fn least_ratio(push: &Matrix, (pull, mean): (&Matrix, &Matrix), c: f6
 
 /// `sum lambda A` of multipliers with `2 sum lambda = F(0)`, near the given ones, which keep to the rows' weights. What the
 /// points have left goes to the shortest pairs at hand first.
-pub(super) fn filled(cloud: &Cloud, model: &Model, lambda: &[f64], lengths: &[f64]) -> Option<Matrix> {
+pub(crate) fn filled(cloud: &Cloud, model: &Model, lambda: &[f64], lengths: &[f64]) -> Option<Matrix> {
     let classes: Vec<f64> = cloud.classes().iter().map(|k| cloud.weight[k.clone()].iter().sum()).collect();
     let total: f64 = classes.iter().sum();
     let largest = (0..classes.len()).max_by(|&a, &b| classes[a].total_cmp(&classes[b]))?;

@@ -29,7 +29,7 @@ pub(crate) mod survey;
 /// Lengths and traces of a metric, which divide, count as at least this: they are about one in the coordinates of a solver.
 pub(crate) const LEAST: f64 = 1e-12;
 
-pub(crate) use climb::climb;
+pub(crate) use climb::{climb, filled, least_ratio};
 pub(crate) use first::{even_bound, first_factor};
 pub(crate) use limit::{Gain, largest_gain, suits_limit};
 pub(crate) use outer::{Inner, PART, Penalty, Point, Settings, Task, Tick, solve, solve_rows};
