@@ -22,6 +22,7 @@ mod tightest;
 
 pub(crate) use tightest::TightestMargins;
 
+use super::levels::Ended;
 use crate::linalg::{self, packed_len};
 use crate::pairs::pass::{Beyond, Long, Query, some_long};
 use crate::pairs::{Cloud, Compact, Embedding};
@@ -129,15 +130,6 @@ struct Slacked<'a> {
     above: f64,
     certificate: Option<Certificate>,
     iterations: usize,
-}
-
-/// Why the method ended.
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Ended {
-    Reached,
-    Idle,
-    Iterations,
-    Told(Halt),
 }
 
 /// Whether this method suits the problem.
@@ -635,7 +627,7 @@ impl<'a> Slacked<'a> {
     fn status(&self, ended: Ended) -> Status {
         let over = Termination {
             gap: Some(self.gap()),
-            halt: if let Ended::Told(halt) = ended { Some(halt) } else { None },
+            halt: ended.halt(),
             stalled: ended == Ended::Idle,
             exhausted: matches!(ended, Ended::Iterations),
             ..Termination::default()
