@@ -88,7 +88,7 @@ impl Itml {
         format!(
             "the distance has not settled: after {passes} passes over {pairs} pairs the multipliers still change by {change:.1e} a pass, \
              where {:.0e} is asked for, and more passes may change it a lot; use a gamma below {} (it then keeps nearer to the Euclidean \
-             distance, and a tenth of the gamma takes about a twentieth of the passes), raise the parameter `max_iterations`, or use \
+             distance, and settles after fewer passes), raise the parameter `max_iterations`, or use \
              lip-pairs, which says how near to its optimum it is",
             self.tolerance, self.gamma
         )
