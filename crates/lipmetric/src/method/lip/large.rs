@@ -290,6 +290,21 @@ mod tests {
     }
 
     #[test]
+    fn many_rows_with_a_slack_each_are_fitted_to_the_gap_and_c_max_is_known() {
+        let (n, p) = (1_600, 2);
+        let value = |k: usize| ((k * 7919 % 10_007) as f64 / 10_007.0 - 0.5) * (1.0 + (k % p) as f64);
+        let mut x = Matrix::from_vec(n, p, (0..n * p).map(value).collect()).unwrap();
+        (0..n).for_each(|i| x[(i, 0)] += 0.5 * (i % 2) as f64);
+        let y = Labels::from_names((0..n).map(|i| ["a", "b"][i % 2]));
+        let data = Training::new(&x, &y).unwrap();
+        let fit = Lip::intra().c_rel(0.1).tolerance(0.02).fit(&data, &mut Silent).unwrap();
+        let outcome = &fit.outcome;
+        assert_eq!(outcome.status, Status::Optimal, "{outcome:?}");
+        assert!(outcome.gap.unwrap() <= 0.02 && outcome.dual.unwrap() <= outcome.objective.unwrap(), "{outcome:?}");
+        assert!(outcome.notes.iter().all(|note| !note.contains("c_max")), "{:?}", outcome.notes);
+    }
+
+    #[test]
     fn multipliers_of_the_diameter_that_rounding_has_made_more_than_c_prove_no_more() {
         // Lengths times the penalty are so much larger than c here that of the multipliers, differences of such numbers, only
         // one or two digits are left.
