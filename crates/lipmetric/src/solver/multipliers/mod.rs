@@ -16,6 +16,7 @@
 //! | `balance` | penalties that suit each other |
 //! | `streamed` | the same method where there are too many pairs to give each a row, by passes over them |
 //! | `central` | in its place where the coordinates are few: a primal-dual interior-point method on such passes |
+//! | `scaling` | what the steps of `central` and `slacks` have in common |
 //! | `levels` | the rows that passes see: samples that grow, then all |
 //! | `slacks` | many rows with a slack each: a primal-dual interior-point method on the pairs that are nearly tight |
 //! | `given` | the same method where the pairs are given, and are all that there are |
@@ -29,6 +30,7 @@ mod given;
 mod levels;
 mod narrow;
 mod newton;
+mod scaling;
 mod slacks;
 mod streamed;
 

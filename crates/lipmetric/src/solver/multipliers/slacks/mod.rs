@@ -32,7 +32,7 @@ use crate::problem::{
 use crate::solver::working_set::model::{Lengths, Model, Push};
 use crate::solver::working_set::rows::within_loads;
 use crate::solver::working_set::{Gain, LEAST, PART, Settings, filled, first_factor, least_ratio};
-use crate::solver::{Halt, Kept, Observer, Progress, Solution, Status, Termination};
+use crate::solver::{Ceilinged, Halt, Kept, Observer, Progress, Solution, Status, Termination};
 use crate::{Matrix, Metric, Result};
 use couplings::Couplings;
 use std::ops::ControlFlow;
@@ -167,7 +167,9 @@ pub(crate) fn slacked_gain(cloud: &Cloud, settings: Settings, observer: &mut dyn
     let above = even.map_or(Ok(f64::INFINITY), |even| linalg::largest_generalised(&even, &mean))?;
     let mut first = if cloud.len() > SAMPLED {
         // The metric of a sample is a start from which few steps are left.
-        let gain = slacked_gain(&cloud.coarse(SAMPLE, SAMPLE + FAR), settings, observer)?;
+        // Its bounds are not those of all rows.
+        let watched = &mut Ceilinged { inner: &mut *observer, bounds: &|_| (0.0, above) };
+        let gain = slacked_gain(&cloud.coarse(SAMPLE, SAMPLE + FAR), settings, watched)?;
         if matches!(gain.status, Status::Interrupted | Status::TimeLimit) {
             return Ok(gain);
         }
@@ -573,6 +575,7 @@ impl<'a> Slacked<'a> {
             gap: known.then(|| relative_gap(self.best.objective, self.bound)),
             working_set: Some(self.s.len() + self.room.len()),
             looked_at: self.cloud.looked_at(),
+            c_max: self.climbs.then_some((self.below, self.above)),
             ..Progress::default()
         }
     }

@@ -1,10 +1,11 @@
 //! The Newton step.
 
+use super::super::scaling::{Scaling, add_gram, columns, factored};
 use super::Slacked;
 use super::couplings::Couplings;
 use crate::linalg::{self, Cholesky, Eigen, pack, pack_square, packed_len, unpack};
 use crate::solver::working_set::model::Model;
-use crate::{Error, Matrix, Result};
+use crate::{Matrix, Result};
 use rayon::prelude::*;
 
 /// A step goes no further than this part of the way to where a row, a multiplier, `M` or `Z` is not positive any more.
@@ -31,12 +32,6 @@ const LEFT: f64 = 0.1;
 const LEFT_AT_LEAST: f64 = 1e-4;
 /// ... or what so many steps of conjugate gradients leave.
 const REFINED: usize = 12;
-
-/// Coordinates in which `M` and `Z` are the same diagonal matrix (Nesterov and Todd): `M = G V G^T`, `G^T Z G = V`.
-struct Scaling {
-    map: Matrix,
-    values: Vec<f64>,
-}
 
 /// The Newton system at a point, for every target.
 pub(super) struct System {
@@ -74,26 +69,6 @@ pub(super) struct Step {
     spectra: (Eigen, Eigen),
     /// How far the metric and the slacks may go, and the multipliers, in parts of the step.
     pub(super) reach: (f64, f64),
-}
-
-impl Scaling {
-    /// From `M = root root^T` and `Z = dual dual^T`.
-    fn of(root: &Matrix, dual: &Matrix) -> Result<Self> {
-        let both = linalg::transposed_product(root, dual);
-        let eigen = linalg::symmetric_eigen(&linalg::product_transposed(&both, &both))?;
-        let least = linalg::TINY + 1e-30 * eigen.values.last().copied().unwrap_or(0.0);
-        let squares: Vec<f64> = eigen.values.iter().map(|v| v.max(least)).collect();
-        let map = linalg::product(root, &columns(&eigen.vectors, &squares, |s| s.powf(-0.25)));
-        Ok(Self { map, values: squares.iter().map(|s| s.sqrt()).collect() })
-    }
-}
-
-/// The columns of a matrix times a function of numbers.
-fn columns(of: &Matrix, values: &[f64], f: impl Fn(f64) -> f64) -> Matrix {
-    let mut out = of.clone();
-    let scales: Vec<f64> = values.iter().map(|v| f(*v)).collect();
-    (0..out.rows()).for_each(|a| out.row_mut(a).iter_mut().zip(&scales).for_each(|(v, t)| *v *= t));
-    out
 }
 
 impl System {
@@ -157,7 +132,7 @@ impl System {
                 h[(b, a)] -= 0.5 * (less[(a, b)] + less[(b, a)]);
             }
         }
-        factored(h)
+        factored(h, 1.0)
     }
 
     /// `C^T K^-1 C`, from below, with `C = B^T D F`: what the slacks take off by following the metric.
@@ -425,42 +400,4 @@ impl System {
 
 fn empty() -> Eigen {
     Eigen { values: Vec::new(), vectors: Matrix::zeros(0, 0) }
-}
-
-/// Adds `sum f f^T` to the lower triangle, by columns; `feature` writes each `f`.
-fn add_gram(h: &mut Matrix, count: usize, mut feature: impl FnMut(usize, &mut [f64])) {
-    /// Rows of features at a time.
-    const CHUNK: usize = 256;
-    let q = h.rows();
-    let mut chunk = vec![0.0; CHUNK * q];
-    for from in (0..count).step_by(CHUNK) {
-        let many = CHUNK.min(count - from);
-        chunk.chunks_exact_mut(q).take(many).enumerate().for_each(|(k, f)| feature(from + k, f));
-        linalg::gram_block_add(h.as_mut_slice(), &chunk, many, q, 0..q, 0..q);
-    }
-}
-
-/// `H + 1`, factored.
-fn factored(h: Matrix) -> Result<Cholesky> {
-    /// What a system that cannot be factored gets on its diagonal, as a part of the largest element: a hundred roundings, ...
-    const FIRST_SHIFT: f64 = 1e-14;
-    /// ... this many times as much each time it fails again, ...
-    const LARGER: f64 = 100.0;
-    /// ... so often: by then the diagonal is all that is left.
-    const SHIFTS: usize = 8;
-    let q = h.rows();
-    let top = (0..q).fold(0.0f64, |m, k| m.max(h[(k, k)]));
-    let mut more = 0.0;
-    for _ in 0..SHIFTS {
-        let mut trial = h.clone();
-        (0..q).for_each(|k| trial[(k, k)] += 1.0 + more);
-        if let Some(factor) = Cholesky::factor(trial.into_vec(), q) {
-            return Ok(factor);
-        }
-        more = (more * LARGER).max(FIRST_SHIFT * top);
-    }
-    Err(Error::Numerical {
-        place: "a Newton system",
-        message: "it could not be factorised: the features may be of very different scales".to_owned(),
-    })
 }
